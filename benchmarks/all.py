@@ -96,14 +96,6 @@ def check_driver() -> Iterator[Claim]:
         ratio=spread.driver_ms / local.driver_ms,
         target=0.75,
     )
-    copied, single = (driver.measure_start(WORKERS, copies=each) for each in (True, False))
-    yield Claim(
-        what=f"starting {WORKERS} workers, beside starting each by itself",
-        figure=f"{copied:.1f} s",
-        baseline=f"{single:.1f} s",
-        ratio=copied / single,
-        target=0.4,
-    )
 
 
 def check_open_trials() -> Iterator[Claim]:

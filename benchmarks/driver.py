@@ -5,8 +5,7 @@
 The built-in `none` answers at once and the judge `stub` says nothing, so what is left is the
 harness. Both rows run the same plan of one persona, a memory for each checkpoint, without result
 files. `driver` is the process that writes the journal, `workers` are all others, and `first` is
-the wall time from the start to the first recorded answer. Then the same number of workers is started
-twice: as copies of one process, as in a run, and each separately.
+the wall time from the start to the first recorded answer. Then the same number of workers is started.
 """
 
 import argparse
@@ -25,8 +24,7 @@ from recall_bench.core.settings import Executor, Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.engine.assembly import assemble
 from recall_bench.engine.executor import choose_runner
-from recall_bench.engine.process_worker import open_template, start_process
-from recall_bench.engine.worker_pool import StartWorker
+from recall_bench.engine.process_worker import start_process
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +75,16 @@ def measure_run(data: Path, into: Path, workers: int | None) -> DriverCost:
     )
 
 
-def measure_start(workers: int, *, copies: bool) -> float:
-    """Processor seconds of starting this many workers, as copies of one process or separately."""
+def measure_start(workers: int) -> float:
+    """Processor seconds of starting this many workers."""
 
     async def start_all() -> None:
-        async with open_template() as start_copy, anyio.create_task_group() as group:
+        async with anyio.create_task_group() as group:
             for number in range(workers):
-                group.start_soon(start_and_close, start_copy if copies else start_process, number)
+                group.start_soon(start_and_close, number)
 
-    async def start_and_close(start: StartWorker, number: int) -> None:
-        await (await start(number)).close()
+    async def start_and_close(number: int) -> None:
+        await (await start_process(number)).close()
 
     before = _count_children_s()
     anyio.run(start_all)
@@ -117,11 +115,8 @@ def main() -> None:
                 f" {cost.wall_s:.1f} s",
                 flush=True,
             )
-    copied, single = (measure_start(options.workers, copies=each) for each in (True, False))
-    print(
-        f"starting {options.workers} workers: {copied:.1f} s of processor time as copies, "
-        f"{single:.1f} s separately; {copied / single:.2f} of it"
-    )
+    start_s = measure_start(options.workers)
+    print(f"starting {options.workers} workers: {start_s:.1f} s of processor time")
 
 
 if __name__ == "__main__":

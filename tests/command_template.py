@@ -18,13 +18,11 @@ from typing import cast
 from recall_bench.cli.main import main
 from recall_bench.core import retry
 from recall_bench.core.event import Event
-from recall_bench.core.fork_server import can_fork, end_copy, serve_forks
+from recall_bench.core.fork_server import end_copy, serve_forks
 from recall_bench.engine.runs.journal import Journal
-from tests.copied_workers import copy_workers
 from tests.features.personas.killed_commands import die_at
 from tests.flushing import skip_flushes
 from tests.gardener import write_persona
-from tests.thoroughness import IS_EXHAUSTIVE
 
 _COMMANDS = (
     "archive.run_files_command",
@@ -102,8 +100,6 @@ def run_request() -> None:
         kill_after(request["events"], request["kind"])
     if request["moment"] is not None:
         die_at(request["moment"])
-    if can_fork() and not IS_EXHAUSTIVE and "processes" in request["words"]:
-        copy_workers()
     sys.argv = ["recall-bench", *request["words"]]
     try:
         if request["module"] is None:

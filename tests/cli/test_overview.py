@@ -1,12 +1,11 @@
 """One screen says how far a spread run is, how fast, at what cost, and what lags behind."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from recall_bench.cli import run_display
-from recall_bench.cli.run_display import RunOverview, RunProgress, render_pool_lines
+from recall_bench.cli.run_display import RunOverview, render_pool_lines
 from recall_bench.core.event import NotAnswered, NotJudged
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.trial_states import TrialStates
@@ -15,16 +14,6 @@ from recall_bench.engine.worker_messages import UnitKind
 from recall_bench.engine.worker_pool import RunningUnit, WorkerPool
 from tests.ada_trials import NEW, NOW, OLD, answered, judged
 from tests.cli.test_run_display import job_of
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Shown:
@@ -42,18 +31,17 @@ class Shown:
 
 
 def test_trials_rate_errors_money_and_the_end_are_in_one_line(states: TrialStates) -> None:
-    clock = Clock()
-    progress = RunProgress(clock)
-    progress.owed = 2
-    progress.count_trials(states)
-    clock.now = 4.0
-    states.apply_event(answered(OLD))
-    states.apply_event(judged(OLD))
-    states.apply_event(answered(NEW))
-    states.apply_event(NotJudged(at=NOW, trial=NEW, fault="JudgeBusy", message="later"))
-    progress.count_trials(states)
+    watching = RunOverview(job_of(states.plan), Shown())
+    for event in (
+        answered(OLD),
+        judged(OLD, usage=Usage(calls=1, input_tokens=1200, cost_usd=0.5)),
+        answered(NEW),
+        NotJudged(at=NOW, trial=NEW, fault="JudgeBusy", message="later"),
+    ):
+        watching(event, states)
+        states.apply_event(event)
 
-    words = progress.describe(Usage(input_tokens=1200, cost_usd=0.5))
+    words = watching.describe(states, 4.0)
 
     assert words.startswith(
         "1 of 2 trials (50 %) · 15.0 a minute · 1 error · $0.50, 1,200 tokens · 4.0 s left, until "
@@ -63,27 +51,11 @@ def test_trials_rate_errors_money_and_the_end_are_in_one_line(states: TrialState
 def test_what_an_earlier_process_did_is_done_but_is_no_speed(states: TrialStates) -> None:
     states.apply_event(answered(OLD))
     states.apply_event(judged(OLD))
-    progress = RunProgress(Clock())
-    progress.owed = 2
+    watching = RunOverview(job_of(states.plan), Shown())
 
-    progress.count_trials(states)
+    watching(judged(OLD), states)
 
-    assert progress.describe(Usage()) == "1 of 2 trials (50 %) · 0 errors"
-
-
-def test_the_rate_forgets_what_is_more_than_a_minute_ago(
-    states: TrialStates, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock, done = Clock(), [0]
-    monkeypatch.setattr(
-        type(next(iter(states.scenarios.values()))), "done_count", property(lambda _: done[0])
-    )
-    progress = RunProgress(clock)
-    for second in range(0, 200, 10):
-        clock.now, done[0] = float(second), min(100, 10 * second)
-        progress.count_trials(states)
-
-    assert progress.rate is None
+    assert watching.describe(states, 4.0) == "1 of 2 trials (50 %) · 0 errors"
 
 
 def make_pool(*doing: RunningUnit) -> WorkerPool:
@@ -163,33 +135,6 @@ def test_errors_of_an_earlier_process_are_counted_until_they_are_mended(
     watching.refresh()
 
     assert shown.lines == ["1 of 2 trials (50 %) · 1 error"]
-
-
-def test_it_is_refreshed_while_nothing_happens(
-    states: TrialStates, wait_until: Callable[[Callable[[], bool]], None]
-) -> None:
-    shown = Shown()
-    watching = RunOverview(job_of(states.plan), shown)
-    states.apply_event(answered(OLD))
-    watching(answered(OLD), states)
-
-    with watching.refresh_every(0.01):
-        wait_until(lambda: bool(shown.lines))
-
-    assert shown.lines == ["0 of 2 trials (0 %) · 0 errors"]
-
-
-@pytest.fixture
-def wait_until() -> Callable[[Callable[[], bool]], None]:
-    import time
-
-    def wait(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 30
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-
-    return wait
 
 
 def test_every_kind_of_unit_has_a_word() -> None:

@@ -1,6 +1,7 @@
 """Progress counts each trial once, however often it is spoken of, and says what went wrong."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -135,7 +136,7 @@ def test_a_part_counts_what_it_owes_itself(states: TrialStates, scenario: Scenar
     for number, trial in enumerate((NEW, OLD), start=1):
         job = job_of(states.plan, scenario.items, shard=f"{number}/2")
 
-        shown = watched(states, [answered(trial), judged(trial)], job)
+        shown = watched(deepcopy(states), [answered(trial), judged(trial)], job)
 
         assert [count[:2] for count in shown.counts] == [(1, 1)]
         assert sum("ada" in line for line in shown.lines) == 1

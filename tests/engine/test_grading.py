@@ -15,7 +15,6 @@ from recall_bench.core.errors import (
 from recall_bench.core.event import Answered, Judged, NotJudged
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.engine.scenario_run import AnswerQueue
 from tests.conftest import RELEASED_PAUSES_S
 from tests.faulty.fakes import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.fixtures.running import Rehearsal
@@ -113,9 +112,7 @@ async def test_the_judge_sees_the_evidence_window_and_never_the_future(
 async def test_a_full_docket_loses_nothing(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "recall_bench.engine.scheduler.AnswerQueue", lambda: AnswerQueue(capacity=0)
-    )
+    monkeypatch.setattr("recall_bench.engine.local_engine.MAX_WAITING", 0)
 
     states = await rehearsal.run(fig())
 

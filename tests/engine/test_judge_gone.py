@@ -30,7 +30,7 @@ async def test_no_other_scenario_is_begun_once_the_judge_is_gone(plan: Plan) -> 
     with pytest.raises(JudgeGone):
         await run.run(System(lambda lived, question: ""), Ruled(lambda n: JudgeGone("no key")))
 
-    assert len(run.of(Answered)) == QUESTIONS
+    assert 0 < len(run.of(Answered)) <= QUESTIONS
 
 
 async def test_a_judge_that_is_gone_ends_the_run_and_holds_nothing_unjudged(plan: Plan) -> None:

@@ -67,35 +67,25 @@ class ForkServer:
 
     async def fork(self, text: str) -> ChildProcess:
         """Start a child that is given this text; OSError if the server has ended."""
-        with guard_group() as guard:
-            with anyio.CancelScope(shield=True):
-                process = await self.fork_process(text)
-            guard.watch(process.pid)
+        # Shielded: cancelled before the reply comes, it would leave a child running.
+        with guard_group() as guard, anyio.CancelScope(shield=True):
+            with ExitStack() as ours, ExitStack() as theirs:
+                pairs = []
+                for _ in range(3):
+                    own, other = socket.socketpair()
+                    pairs.append((ours.enter_context(own), theirs.enter_context(other)))
+                descriptors = [other.fileno() for _, other in pairs]
+                message = FORK + text.encode()
+                pid = await anyio.to_thread.run_sync(self._exchange, message, descriptors)
+                if pid < 0:
+                    raise OSError(-pid, os.strerror(-pid))
+                # A child whose standard input is closed ends.
+                connect = asyncio.open_connection
+                streams = [_SocketEnd(*await connect(sock=own)) for own, _ in pairs]
+                process = _ForkedProcess(self, pid, streams)
+                ours.pop_all()
+            guard.watch(pid)
         return ChildProcess(process, guard)
-
-    async def fork_process(self, text: str, *, stderr: int | None = None) -> Process:
-        """Start a child that ends by itself when its standard input is closed.
-
-        It writes its errors to a descriptor of ours if one is given. The caller has to shield this:
-        cancelled before the reply comes, it would leave a child running.
-        """
-        with ExitStack() as ours, ExitStack() as theirs:
-            pairs = []
-            for _ in range(3 if stderr is None else 2):
-                own, other = socket.socketpair()
-                pairs.append((ours.enter_context(own), theirs.enter_context(other)))
-            message = FORK + text.encode()
-            descriptors = [other.fileno() for _, other in pairs]
-            if stderr is not None:
-                descriptors.append(stderr)
-            pid = await anyio.to_thread.run_sync(self._exchange, message, descriptors)
-            if pid < 0:
-                raise OSError(-pid, os.strerror(-pid))
-            # A child whose standard input is closed ends.
-            streams = [_SocketEnd(*await asyncio.open_connection(sock=own)) for own, _ in pairs]
-            process = _ForkedProcess(self, pid, streams)
-            ours.pop_all()
-            return process
 
     def read_code(self, pid: int) -> int:
         """The exit code of a child that has ended, as `subprocess` counts; OSError without it.
@@ -175,8 +165,7 @@ class _ForkedProcess(Process):
     def __init__(self, server: ForkServer, pid: int, streams: Sequence[_SocketEnd]) -> None:
         self._server = server
         self._pid = pid
-        self._stdin, self._stdout = streams[:2]
-        self._stderr = streams[2] if len(streams) > 2 else None
+        self._streams = streams
         self._end: int | None = os.pidfd_open(pid)
         """Names the process, and no other one, until `aclose`."""
         self._code: int | None = None
@@ -205,9 +194,8 @@ class _ForkedProcess(Process):
 
     async def aclose(self) -> None:
         """Close the streams, wait for its end, and let go of its number."""
-        for stream in (self._stdin, self._stdout, self._stderr):
-            if stream is not None:
-                await stream.aclose()
+        for stream in self._streams:
+            await stream.aclose()
         await self.wait()
         if self._end is not None:
             end, self._end = self._end, None
@@ -241,17 +229,17 @@ class _ForkedProcess(Process):
     @property
     def stdin(self) -> _SocketEnd:
         """Its standard input."""
-        return self._stdin
+        return self._streams[0]
 
     @property
     def stdout(self) -> _SocketEnd:
         """Its standard output."""
-        return self._stdout
+        return self._streams[1]
 
     @property
-    def stderr(self) -> _SocketEnd | None:
-        """Its standard error; None if it writes to a descriptor of ours."""
-        return self._stderr
+    def stderr(self) -> _SocketEnd:
+        """Its standard error."""
+        return self._streams[2]
 
 
 def serve_forks() -> str:

@@ -196,10 +196,19 @@ class ScenarioStates:
         """How many of them have their final outcome."""
         return len(self.grid.translate(None, _UNFINISHED_BYTES))
 
+    def count_done(self, row: int) -> int:
+        """Count those of one checkpoint that have their final outcome."""
+        start, end = self.compute_slot(row, 0, 0), self.compute_slot(row + 1, 0, 0)
+        return len(self.grid[start:end].translate(None, _UNFINISHED_BYTES))
+
     @property
     def error_count(self) -> int:
         """How many of them are not answered or not judged."""
         return len(self.grid.translate(None, _BYTES_WITHOUT_ERROR))
+
+    def get_plan(self, label: str) -> CheckpointPlan:
+        """Return what is asked at a checkpoint."""
+        return self.checkpoint_plans[self.row[label]]
 
     def compute_slot(self, row: int, repeat: int, item: int) -> int:
         """Compute the trial's index in the grid."""

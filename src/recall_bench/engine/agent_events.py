@@ -13,7 +13,7 @@ from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Episode, Expects, Item, Scenario
 from recall_bench.core.tool_call import AgentSession, ToolUsingMemory
-from recall_bench.engine.scenario_run import Recorder
+from recall_bench.engine.components import Recorder
 from recall_bench.text.words import WordSequence, normalise_words
 
 _NAME_OR_NUMBER = re.compile(r"\w*\d(?:[\w.,:/-]*\w)?|\b[A-Z][\w'’-]*")

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from functools import partial
 
 import anyio
-from anyio.lowlevel import checkpoint as yield_turn
 
 from recall_bench.core.errors import (
     BudgetSpent,
@@ -63,12 +62,9 @@ async def ask_checkpoint(run: ScenarioRun, trials: OpenTrials, slot: MemorySlot)
     asker = _CheckpointAsker(run, trials, slot, iter(trials.items))
     limit = min(run.parallelism, run.system.card.max_concurrency, len(trials.items))
     try:
-        if limit <= 1:
-            await asker.ask_trials()
-        else:
-            async with anyio.create_task_group() as group:
-                for _ in range(limit):
-                    group.start_soon(asker.ask_trials, group.cancel_scope)
+        async with anyio.create_task_group() as group:
+            for _ in range(max(1, limit)):
+                group.start_soon(asker.ask_trials, group.cancel_scope)
     finally:
         run.record_exchanges(trials.point, QUERY)
         run.read_meter(trials.point, QUERY)
@@ -89,7 +85,7 @@ class _CheckpointAsker:
     failures: list[SystemGone | FeedFault | ReaderFault | BudgetSpent] = field(default_factory=list)
     """What ends the asking; the first is raised."""
 
-    async def ask_trials(self, others: anyio.CancelScope | None = None) -> None:
+    async def ask_trials(self, others: anyio.CancelScope) -> None:
         """Ask until no item is left; an unreachable system also cancels the other tasks."""
         run = self.run
         timeout_s = choose_limit(run.plan.answer_timeout_s, run.system.card)
@@ -119,8 +115,7 @@ class _CheckpointAsker:
                 outcome = redact_event(finished)
             except (SystemGone, FeedFault) as gone:
                 self.failures.append(gone)
-                if others is not None:
-                    others.cancel()
+                others.cancel()
                 return
             except ReaderPending as pending:
                 run.pending.append(pending)
@@ -131,10 +126,8 @@ class _CheckpointAsker:
                 return
             run.record_exchanges(self.trials.point, QUERY)
             run.record(outcome)
-            if isinstance(outcome, Answered) and not run.plan.unjudged:
-                run.queue.submit(outcome)
-                if run.queue.is_deep:
-                    await yield_turn()
+            if isinstance(outcome, Answered):
+                await run.submit(outcome)
 
     async def _ask_once(
         self, trial: Trial, question: Question, timeout_s: float | None, memory: Memory

@@ -7,7 +7,7 @@ from itertools import zip_longest
 import anyio
 
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.event import Answered, Judged
+from recall_bench.core.event import Answered, Event, Judged
 from recall_bench.core.event_redaction import redact_card
 from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import (
@@ -25,7 +25,6 @@ from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.core.work_unit import WorkUnit
-from recall_bench.engine.scenario_run import Meter, Recorder
 from recall_bench.judging.judge_call import Judges
 
 _CLOSE_TIMEOUT_S = 5.0
@@ -33,6 +32,10 @@ _CLOSE_TIMEOUT_S = 5.0
 
 
 Card = SystemCard | JudgeCard | ReaderCard
+Recorder = Callable[[Event], None]
+
+Meter = Callable[[], Usage]
+"""Returns what the system spent on language models since the last call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,10 +95,10 @@ async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterato
     from recall_bench.engine.worker_pool import WorkerPool
 
     if settings.executor is Executor.PROCESSES:
-        from recall_bench.engine.process_worker import open_template
+        from recall_bench.engine.process_worker import start_process
 
         size = _limit_workers(settings.workers or count_cores(), most)
-        async with open_template() as copy, WorkerPool(copy, size, settings.max_calls) as pool:
+        async with WorkerPool(start_process, size, settings.max_calls) as pool:
             yield pool
         return
     from recall_bench.engine.ray_worker import connect_cluster, make_starter

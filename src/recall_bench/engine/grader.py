@@ -1,10 +1,11 @@
 """Judge the recorded answers of one scenario; the system itself is not needed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import anyio
+from anyio.abc import ObjectReceiveStream
 from anyio.lowlevel import checkpoint as yield_turn
 
 from recall_bench.core.budget import AnswerCost, Budget
@@ -14,7 +15,7 @@ from recall_bench.core.plan import Plan
 from recall_bench.core.retry import make_postponement
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
-from recall_bench.engine.scenario_run import AnswerQueue, Recorder
+from recall_bench.engine.components import Recorder
 from recall_bench.judging.exhibits import ExhibitFactory
 from recall_bench.judging.judge_call import JudgeCall, Judges, run_workers
 
@@ -55,23 +56,22 @@ class Grader:
             JudgeCall.make(other, plan.judge_timeout_s, budget) for other in judges.others
         ]
 
-    async def run(
-        self,
-        leftovers: Iterable[Answered],
-        queue: AnswerQueue,
-        overflow: Callable[[], Iterable[Answered]],
-        workers: int,
-    ) -> None:
-        """Judge what an earlier run left, then the queue, then what did not fit into the queue.
+    async def judge_answers(self, answers: Iterable[Answered], workers: int) -> None:
+        """Judge answers; once the budget is spent it ends early, and the rest stays unjudged."""
+        await run_workers(answers, self._judge, workers)
 
-        Once the budget is spent it ends early; what is left is in the journal.
-        """
-        await run_workers(leftovers, self._judge, workers)
-        async with anyio.create_task_group() as group:
+    async def judge_stream(self, answers: ObjectReceiveStream[Answered], workers: int) -> None:
+        """Judge answers as they come, until no more do or the budget is spent."""
+
+        async def judge_next() -> None:
+            async for answered in answers:
+                if not await self._judge(answered):
+                    return
+
+        # Closed by the end, so that nobody waits to add what will not be judged.
+        async with answers, anyio.create_task_group() as group:
             for _ in range(workers):
-                group.start_soon(self._judge_queue, queue)
-        if queue.overflowed:
-            await run_workers(overflow(), self._judge, workers)
+                group.start_soon(judge_next)
 
     async def review(self, due: Iterable[tuple[Answered, Verdict]], workers: int) -> None:
         """Have the appellate judge review answers, each given with its first verdict."""
@@ -80,11 +80,6 @@ class Grader:
     async def judge_others(self, due: Iterable[tuple[Answered, int]], workers: int) -> None:
         """Have other judges of the plan judge answers, each given with the place of its judge."""
         await run_workers(due, self._judge_other, workers)
-
-    async def _judge_queue(self, queue: AnswerQueue) -> None:
-        while (answered := await queue.pop()) is not None:
-            if not await self._judge(answered):
-                return
 
     async def _judge(self, answered: Answered) -> bool:
         """Judge one answer and record it; False once the budget is spent."""

@@ -14,10 +14,10 @@ from recall_bench.core.errors import DataError, OtherPlan, UsageError
 from recall_bench.core.event import Declared, Event, RunResumed, RunStarted
 from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.folders import remove_folder
-from recall_bench.core.plan import Plan, ScenarioCard, Shard
+from recall_bench.core.plan import Plan, ScenarioCard, Shard, Trial
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Executor, Settings
-from recall_bench.core.trial_states import TrialState, TrialStates, is_scenario_done
+from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates, is_scenario_done
 from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit, collect_shard_units, list_states
 from recall_bench.engine.components import ComponentFactory, Components, RunContext
@@ -150,12 +150,19 @@ class Job:
             for state in list_states(states.scenarios[scenario], units)
         ]
 
-    def is_in_shard(self, scenario: str, checkpoint: str, repeat: int) -> bool:
-        """Whether these trials belong to this job, and not to another shard."""
-        return self.shard is None or any(
-            unit.checkpoint in (None, checkpoint) and unit.repeat in (None, repeat)
-            for unit in self._list_units(scenario)
-        )
+    def count_owed_at(self, states: ScenarioStates, trial: Trial) -> int:
+        """Count the trials of this job at the checkpoint of a trial."""
+        repeats = states.repeats
+        if self.shard is not None:
+            units = self._list_units(trial.scenario)
+            repeats = sum(
+                any(
+                    unit.checkpoint in (None, trial.checkpoint) and unit.repeat in (None, repeat)
+                    for unit in units
+                )
+                for repeat in range(states.repeats)
+            )
+        return repeats * len(states.get_plan(trial.checkpoint).asked)
 
     def count_owed(self, states: TrialStates) -> int:
         """Count the trials of this job: all of the plan, or those of the shard."""

@@ -5,7 +5,7 @@ that dies costs only what it had under way, and any other executor can continue 
 """
 
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,7 +35,6 @@ from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit, is_divisible, list_work_units, weigh_unit
 from recall_bench.engine.components import ComponentFactory, RunContext
-from recall_bench.engine.scenario_run import AnswerQueue
 from recall_bench.engine.scheduler import Scheduler
 from recall_bench.engine.worker_messages import (
     NotShared,
@@ -126,9 +125,9 @@ class PoolEngine:
         )
         self.is_divisible = is_divisible(plan, portable=is_portable and feeders > 0)
 
-    def open(self, scenario: str, queue: AnswerQueue) -> "PoolScenario":
+    def open(self, scenario: str) -> "PoolScenario":
         """Prepare nothing: a worker loads the scenario when it gets a unit of it."""
-        return PoolScenario(self, scenario, queue, self._places[scenario])
+        return PoolScenario(self, scenario, self._places[scenario], anyio.Event())
 
     @property
     def may_judge(self) -> bool:
@@ -201,19 +200,17 @@ class PoolEngine:
             await self.pool.stop(self._spec.run, UnitFailure.from_error(reason))
 
     def _record(self, event: Event) -> None:
-        scheduler, whose = self.scheduler, "the judge's"
+        """Record an event, and charge the budget with what it cost."""
+        scheduler, usage, whose = self.scheduler, Usage(), "the judge's"
         scheduler.context.record(event)
-        usage: Usage | None = None
         match event:
             case Judged() | NotJudged() | OtherVerdict() | Paid():
-                usage = event.usage
+                usage = event.usage or usage
             case Answered():
-                usage, whose = event.reading_usage, "the reader's"
+                usage, whose = event.reading_usage or usage, "the reader's"
             case AgentEnded():
-                usage, whose = event.usage, "the agent's"
-            case _:
-                pass
-        if usage is None:
+                usage, whose = event.usage or usage, "the agent's"
+        if usage == Usage():
             return
         scheduler.budget.record_usage(usage, whose)
         try:
@@ -230,10 +227,9 @@ class PoolScenario:
 
     engine: PoolEngine
     scenario: str
-    queue: AnswerQueue
-    """Stays empty, since workers judge what they ask; it is closed when all is asked."""
     place: Path
     """Where the snapshots of this scenario are exchanged."""
+    all_asked: anyio.Event
 
     async def ask(self) -> None:
         """Have everything asked that is still open, and the answers judged."""
@@ -247,8 +243,11 @@ class PoolScenario:
             points = scheduler.states.scenarios[self.scenario].checkpoint_plans
             units = list_work_units(self.scenario, points, plan)
             # The longest last would delay the end.
-            units = tuple(sorted(units, key=lambda unit: -weigh_unit(unit, points, plan)))
-            await self._ask_units(units)
+            await self._ask_units(sorted(units, key=lambda unit: -weigh_unit(unit, points, plan)))
+
+    async def end_asking(self) -> None:
+        """Let what dead workers left unjudged be judged."""
+        self.all_asked.set()
 
     async def _ask_units(self, units: Iterable[WorkUnit], snapshot: str | None = None) -> None:
         guard = self.engine.scheduler.run_guarded
@@ -315,12 +314,8 @@ class PoolScenario:
             due = tuple(label for label in labels if label not in saved)
             if not due:
                 return
-            unit = Unit(
-                scenario=self.scenario,
-                saves=due,
-                place=str(self.place),
-                ahead=engine.pool.size + 2,
-            )
+            place, ahead = str(self.place), engine.pool.size + 2
+            unit = Unit(scenario=self.scenario, saves=due, place=place, ahead=ahead)
             try:
                 async with engine.hold_slot(feeds=True):
                     await engine.perform(unit, on_snapshot=on_snapshot)
@@ -336,45 +331,42 @@ class PoolScenario:
     async def _ask_checkpoint(self, ready: SnapshotReady) -> None:
         """Have every repeat and copy of a checkpoint asked, then discard its snapshot."""
         scheduler, place = self.engine.scheduler, Path(ready.place)
-        states = scheduler.states.scenarios[self.scenario]
-        point = states.checkpoint_plans[states.row[ready.checkpoint]]
+        point = scheduler.states.scenarios[self.scenario].get_plan(ready.checkpoint)
         units = list_work_units(self.scenario, [point], scheduler.plan, portable=True)
         try:
             await self._ask_units(units, ready.place)
         finally:
+            snapshots = scheduler.context.system.snapshots
             with anyio.move_on_after(_DISCARD_TIMEOUT_S, shield=True):
-                await self._discard(ready.checkpoint, place)
+                try:
+                    if isinstance(snapshots, PortableSnapshots):
+                        await snapshots.discard(place)
+                except BenchError as fault:
+                    # It costs no result.
+                    scheduler.context.record(
+                        FeedFailed(
+                            at=datetime.now(UTC),
+                            scenario=self.scenario,
+                            checkpoint=ready.checkpoint,
+                            stage="close",
+                            fault=type(fault).__name__,
+                            message=str(fault),
+                        )
+                    )
             shutil.rmtree(place, ignore_errors=True)
-
-    async def _discard(self, checkpoint: str, place: Path) -> None:
-        """Let the system discard a snapshot; a failure is recorded and costs no result."""
-        context = self.engine.scheduler.context
-        if not isinstance(context.system.snapshots, PortableSnapshots):
-            return
-        try:
-            await context.system.snapshots.discard(place)
-        except BenchError as fault:
-            context.record(
-                FeedFailed(
-                    at=datetime.now(UTC),
-                    scenario=self.scenario,
-                    checkpoint=checkpoint,
-                    stage="close",
-                    fault=type(fault).__name__,
-                    message=str(fault),
-                )
-            )
 
     async def judge(self, leftovers: Iterable[Answered]) -> None:
         """Have leftovers judged, what dead workers left unjudged, then reviews and other judges."""
         engine, context = self.engine, self.engine.scheduler.context
         backlog = engine.scheduler.backlog
-        await self._judge_answers(leftovers)
-        # Nothing comes out of the queue but its end.
-        await self.queue.pop()
-        await self._judge_answers(
-            context.find_answers(self.scenario, frozenset({TrialState.ANSWERED}))
-        )
+
+        def make_judging(batch: Sequence[Answered]) -> Unit:
+            return Unit(scenario=self.scenario, answers=tuple(batch))
+
+        await self._judge_all(leftovers, make_judging, lambda answered: (answered.trial, None))
+        await self.all_asked.wait()
+        left = context.find_answers(self.scenario, frozenset({TrialState.ANSWERED}))
+        await self._judge_all(left, make_judging, lambda answered: (answered.trial, None))
         if engine.may_judge and (due := backlog.find_due_reviews(self.scenario)):
             await self._judge_all(
                 backlog.list_first_verdicts(self.scenario, due),
@@ -388,13 +380,6 @@ class PoolScenario:
                 lambda other: (other[0].trial, other[1]),
             )
 
-    async def _judge_answers(self, answers: Iterable[Answered]) -> None:
-        await self._judge_all(
-            answers,
-            lambda batch: Unit(scenario=self.scenario, answers=tuple(batch)),
-            lambda answered: (answered.trial, None),
-        )
-
     async def _judge_all(
         self,
         things: Iterable[T],
@@ -406,17 +391,15 @@ class PoolScenario:
         `name` is the trial of a thing, and the place of the other judge that judges it; None for
         the first judge.
         """
-        left = iter(things)
+        engine, waiting = self.engine, iter(things)
 
         async def judge_batches() -> None:
-            while self.engine.may_judge and (batch := list(islice(left, _BATCH))):
+            while engine.may_judge and (batch := list(islice(waiting, _BATCH))):
                 await self._judge_batch({name(thing): thing for thing in batch}, make_unit)
 
-        guard: Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
-        guard = self.engine.scheduler.run_guarded
         async with anyio.create_task_group() as group:
-            for _ in range(self.engine.pool.size):
-                group.start_soon(guard, judge_batches)
+            for _ in range(engine.pool.size):
+                group.start_soon(engine.scheduler.run_guarded, judge_batches)
 
     async def _judge_batch(
         self, left: dict[tuple[Trial, int | None], T], make_unit: Callable[[Sequence[T]], Unit]

@@ -102,17 +102,14 @@ def connect_cluster(address: str | None) -> Iterator[int]:
         ray.shutdown()
 
 
-def _find_current_address() -> str | None:
-    """The address that Ray wrote down; the file outlives the cluster."""
-    address = os.environ.get("RAY_ADDRESS")
-    place = Path(gettempdir(), "ray", "ray_current_cluster")
-    return address or (place.read_text(encoding="utf-8").strip() if place.is_file() else None)
-
-
 def _check_port(address: str) -> None:
     """Raise OSError if nothing listens there: Ray itself would retry for minutes."""
+    # Ray writes the address down; the file outlives the cluster.
+    place = Path(gettempdir(), "ray", "ray_current_cluster")
     if address == "auto":
-        address = _find_current_address() or address
+        address = os.environ.get("RAY_ADDRESS", address)
+        if address == "auto" and place.is_file():
+            address = place.read_text(encoding="utf-8").strip()
     host, _, port = address.rpartition(":")
     if host and port.isdecimal() and "/" not in host:
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT_TIMEOUT_S).close()
@@ -184,7 +181,7 @@ class RayWorker:
                     has_begun = True
                     on_events(events)
                     failure = failure or events.failure
-        except _list_death_errors() as death:
+        except load_ray().exceptions.RayError as death:
             raise WorkerLost(
                 f"{self._name} died or its machine left", has_begun=has_begun
             ) from death
@@ -200,32 +197,15 @@ class RayWorker:
         """Let it close its memories, and end it."""
         with anyio.CancelScope(shield=True):
             ray = load_ray()
-            with (
-                suppress(WorkerLost, ray.exceptions.RayError),
-                anyio.move_on_after(_STOP_TIMEOUT_S),
-            ):
+            with suppress(WorkerLost), anyio.move_on_after(_STOP_TIMEOUT_S):
                 await self._call(self._actor.close)
             ray.kill(self._actor)
 
     async def _call(self, method: Any, *what: object) -> None:  # noqa: ANN401 - Ray's own
         try:
             await method.remote(*what)
-        except _list_death_errors() as death:
+        except load_ray().exceptions.RayError as death:
             raise WorkerLost(f"{self._name} died or its machine left") from death
-
-
-def _list_death_errors() -> tuple[type[Exception], ...]:
-    """List what Ray raises when an actor is gone."""
-    from ray import exceptions
-
-    return (
-        exceptions.ActorDiedError,
-        exceptions.ActorUnavailableError,
-        exceptions.RayActorError,
-        exceptions.NodeDiedError,
-        exceptions.ObjectLostError,
-        exceptions.WorkerCrashedError,
-    )
 
 
 class _WorkerActor:

@@ -1,28 +1,34 @@
-"""What every step of asking one scenario needs, and the queue of answers to be judged."""
+"""What every step of asking one scenario needs: in this process, or in a worker."""
 
-from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import anyio
+from anyio.abc import ObjectSendStream
+from anyio.lowlevel import checkpoint as yield_turn
 
 from recall_bench.core.budget import Budget
 from recall_bench.core.errors import ReaderPending
-from recall_bench.core.event import Answered, Event, Exchanged, Metered
+from recall_bench.core.event import Answered, Exchanged, Metered
 from recall_bench.core.memory import MemorySystem, TranscribingSystem
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.core.usage import Usage
+from recall_bench.engine.components import Components, Meter, Recorder, RunContext
+from recall_bench.engine.grader import Grader
+from recall_bench.judging.exhibits import ExhibitFactory
 from recall_bench.systems.reply import ReplyFinisher
 
 if TYPE_CHECKING:
     from recall_bench.text.passage_tracer import PassageTracer
 
-_DEEP = 64
+MAX_WAITING = 4096
+"""Answers that wait for the judge; the asker waits with the next one."""
 
 
 def make_tracer(scenario: Scenario) -> "PassageTracer":
@@ -32,80 +38,19 @@ def make_tracer(scenario: Scenario) -> "PassageTracer":
     return PassageTracer(scenario.fed_episodes, is_verbatim=scenario.retold is None)
 
 
-class AnswerQueue:
-    """Answers waiting for the judge: it never blocks the asker and never grows without bound.
-
-    What does not fit is in the journal, where the grader finds it once the queue is empty.
-    """
-
-    def __init__(self, capacity: int = 4096) -> None:
-        self._capacity = capacity
-        self._waiting: deque[Answered] = deque()
-        self._changed = anyio.Event()
-        self._closed = False
-        self.overflowed = False
-
-    @property
-    def is_deep(self) -> bool:
-        """Whether the asker should yield to the grader."""
-        return len(self._waiting) >= _DEEP
-
-    def submit(self, answered: Answered) -> None:
-        """Add one recorded answer."""
-        if len(self._waiting) < self._capacity:
-            self._waiting.append(answered)
-        else:
-            self.overflowed = True
-        self._changed.set()
-
-    def close(self) -> None:
-        """Accept no more answers."""
-        self._closed = True
-        self._changed.set()
-
-    async def pop(self) -> Answered | None:
-        """Wait for the oldest answer; None once the queue is closed and empty."""
-        while not self._waiting:
-            if self._closed:
-                return None
-            if self._changed.is_set():
-                self._changed = anyio.Event()
-            await self._changed.wait()
-        return self._waiting.popleft()
-
-    async def take(self, limit: int, linger_s: float = 0.0) -> tuple[Answered, ...]:
-        """Wait for up to `limit` answers; none once the queue is closed and empty.
-
-        Waits `linger_s` for more answers, unless there are enough or no more will come.
-        """
-        first = await self.pop()
-        if first is None:
-            return ()
-        if linger_s and len(self._waiting) + 1 < limit and not self._closed:
-            await anyio.sleep(linger_s)
-        more = min(limit - 1, len(self._waiting))
-        return (first, *(self._waiting.popleft() for _ in range(more)))
-
-
-Recorder = Callable[[Event], None]
-
-Meter = Callable[[], Usage]
-"""Returns what the system spent on language models since the last call."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRun:
-    """One scenario asked of one system."""
+    """One scenario asked of one system, and judged."""
 
     plan: Plan
     scenario: Scenario
     trials: ScenarioStates
-    system: MemorySystem
+    parts: Components | RunContext
     record: Recorder
-    queue: AnswerQueue
     budget: Budget
     finisher: ReplyFinisher
-    meter: Meter | None = None
+    answers: ObjectSendStream[Answered] | None = None
+    """Takes answers to the judge; None if there is none."""
     parallelism: int = 1
     skip_catchup: bool = False
     """Trust a system that attests which days it still holds, instead of feeding it again."""
@@ -113,6 +58,65 @@ class ScenarioRun:
     """Answers that the reader gives later; their trials stay open."""
     inspected: set[str] = field(default_factory=set)
     """Labels of the checkpoints at which no memory is inspected any more."""
+
+    @classmethod
+    def make(
+        cls,
+        plan: Plan,
+        scenario: Scenario,
+        trials: ScenarioStates,
+        parts: Components | RunContext,
+        *,
+        record: Recorder,
+        budget: Budget,
+        tracer: "Callable[[], PassageTracer]",
+        answers: ObjectSendStream[Answered] | None = None,
+        parallelism: int = 1,
+        skip_catchup: bool = False,
+        inspected: set[str] | None = None,
+    ) -> "ScenarioRun":
+        """Make the run of a scenario with these components."""
+        return cls(
+            plan=plan,
+            scenario=scenario,
+            trials=trials,
+            parts=parts,
+            record=record,
+            budget=budget,
+            finisher=ReplyFinisher(tracer, plan=plan, reader=parts.reader, budget=budget),
+            answers=answers,
+            parallelism=parallelism,
+            skip_catchup=skip_catchup,
+            inspected=set() if inspected is None else inspected,
+        )
+
+    @property
+    def system(self) -> MemorySystem:
+        """The system that is asked."""
+        return self.parts.system
+
+    @property
+    def meter(self) -> Meter | None:
+        """Returns what the system spends on models; None if we cannot count it."""
+        return self.parts.meter
+
+    def make_grader(self) -> Grader:
+        """Make the grader of this scenario's answers."""
+        return Grader(
+            ExhibitFactory(self.scenario, self.trials, window=self.plan.judge_memory_window),
+            plan=self.plan,
+            judges=self.parts.judges,
+            budget=self.budget,
+            record=self.record,
+        )
+
+    async def submit(self, answered: Answered) -> None:
+        """Hand an answer to the judge; once judging has stopped, it stays in the journal."""
+        if self.answers is not None and not self.plan.unjudged:
+            with suppress(anyio.BrokenResourceError):
+                await self.answers.send(answered)
+        # A system that only computes never yields, and without a turn nothing is judged or sent.
+        await yield_turn()
 
     def read_meter(self, point: CheckpointPlan, stage: str) -> None:
         """Record what the system spent on language models at this stage, if anything."""
@@ -134,15 +138,8 @@ def record_spending(
     """Record what the system spent on language models since the last call, if anything."""
     usage = Usage() if meter is None else meter()
     if usage != Usage():
-        record(
-            Metered(
-                at=datetime.now(UTC),
-                scenario=scenario,
-                checkpoint=checkpoint,
-                stage=stage,
-                usage=usage,
-            )
-        )
+        now = datetime.now(UTC)
+        record(Metered(at=now, scenario=scenario, checkpoint=checkpoint, stage=stage, usage=usage))
 
 
 def record_exchanges(
@@ -156,7 +153,7 @@ def record_exchanges(
     if not (hasattr(system, "drain_exchanges") and isinstance(system, TranscribingSystem)):
         return False
     exchanges = system.drain_exchanges(opened_as)
-    for each in exchanges:
-        named = each.replace(scenario=scenario)
+    for exchange in exchanges:
+        named = exchange.replace(scenario=scenario)
         record(Exchanged(at=datetime.now(UTC), checkpoint=checkpoint, exchange=named))
     return bool(exchanges)

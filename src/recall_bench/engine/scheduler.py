@@ -18,18 +18,21 @@ from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.engine.backlog import WITHOUT_VERDICT, Backlog
 from recall_bench.engine.components import RunContext
-from recall_bench.engine.scenario_run import AnswerQueue
 
 
 class ScenarioEngine(Protocol):
     """Does the work for one scenario."""
 
     def ask(self) -> Awaitable[None]:
-        """Feed and ask everything that is still open; answers go to the queue."""
+        """Feed and ask everything that is still open."""
+        ...
+
+    async def end_asking(self) -> None:
+        """Note that nothing more will be asked."""
         ...
 
     async def judge(self, leftovers: Iterable[Answered]) -> None:
-        """Judge leftovers, then the queue until it is closed, then review what is due."""
+        """Judge leftovers and what is asked until asking has ended, then review what is due."""
         ...
 
 
@@ -46,7 +49,7 @@ class Engine(Protocol):
         """Whether costs are known only after a call, so that the last one may reach a limit."""
         ...
 
-    def open(self, scenario: str, queue: AnswerQueue) -> ScenarioEngine:
+    def open(self, scenario: str) -> ScenarioEngine:
         """Prepare the work for one scenario."""
         ...
 
@@ -108,18 +111,17 @@ class Scheduler:
         """Ask one scenario, and judge its answers in a task of the group."""
         if not self.backlog.is_work_possible(scenario, may_ask=self.may_ask):
             return
-        queue = AnswerQueue()
-        try:
-            with self._catch_faults():
-                self.backlog.refuse_if_spent(scenario)
-                work = engine.open(scenario, queue)
+        with self._catch_faults():
+            self.backlog.refuse_if_spent(scenario)
+            work = engine.open(scenario)
+            try:
                 if not self.plan.unjudged:
                     leftovers = self.context.find_answers(scenario, WITHOUT_VERDICT)
                     judging.start_soon(self.run_guarded, partial(work.judge, leftovers))
                 if self.may_ask and self.context.asks:
                     await work.ask()
-        finally:
-            queue.close()
+            finally:
+                await work.end_asking()
 
     async def run_guarded(self, call: Callable[[], Awaitable[None]]) -> None:
         """Let a fault end the asking, or everything that costs money, but not the other tasks."""

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+from anyio.abc import ObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from recall_bench.core.budget import Budget
 from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, find_single_fault
-from recall_bench.core.event import Event, encode_event
-from recall_bench.core.plan import ScenarioCard
+from recall_bench.core.event import Answered, Event, encode_event
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import plan_checkpoints
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.engine.checkpoint import OpenTrials
 from recall_bench.engine.components import Components
-from recall_bench.engine.grader import Grader
 from recall_bench.engine.lifecycle import ask_snapshot, feed_and_pack, run_lifecycle
-from recall_bench.engine.scenario_run import AnswerQueue, ScenarioRun, make_tracer
+from recall_bench.engine.scenario_run import MAX_WAITING, ScenarioRun, make_tracer
 from recall_bench.engine.worker_messages import (
     OnEvents,
     RunSpec,
@@ -29,23 +29,15 @@ from recall_bench.engine.worker_messages import (
     Unit,
     UnitEvents,
     UnitFailure,
+    UnitLimits,
 )
-from recall_bench.judging.exhibits import ExhibitFactory
-from recall_bench.systems.reply import ReplyFinisher, list_paid_work
+from recall_bench.systems.reply import list_paid_work
 
 if TYPE_CHECKING:
     from recall_bench.text.passage_tracer import PassageTracer
 
 _MAX_LOADED = 4
 """How many scenarios stay loaded: the units of one tend to come one after another."""
-
-
-class _RelayQueue(AnswerQueue):
-    """Yields after each answer: without a turn nothing is sent while a system computes."""
-
-    @property
-    def is_deep(self) -> bool:
-        return True
 
 
 @dataclass(kw_only=True)
@@ -68,7 +60,6 @@ class _WorkerRun:
     """A run that this worker takes part in."""
 
     spec: RunSpec
-    planned: dict[str, ScenarioCard]
     components: Components | None = None
     budgets: list[Budget] = field(default_factory=list)
     """The budgets of the units under way."""
@@ -89,12 +80,11 @@ class Worker:
         Nothing but a cancellation is raised.
         """
         if message.spec is not None:
-            planned = {card.id: card for card in message.spec.plan.scenarios}
-            self._runs[message.run] = _WorkerRun(spec=message.spec, planned=planned)
+            self._runs[message.run] = _WorkerRun(spec=message.spec)
         send(UnitEvents())
         failure: UnitFailure | None = None
         try:
-            await self._perform(self._runs[message.run], message, send)
+            await self._perform(self._runs[message.run], message.unit, message.limits, send)
         except BenchError as error:
             failure = UnitFailure.from_error(error)
         except BaseExceptionGroup as group:
@@ -120,8 +110,10 @@ class Worker:
                 components, run.components = run.components, None
                 await components.close()
 
-    async def _perform(self, run: _WorkerRun, message: RunUnit, send: OnEvents) -> None:
-        components, limits = await self._build_components(run), message.limits
+    async def _perform(
+        self, run: _WorkerRun, unit: Unit, limits: UnitLimits, send: OnEvents
+    ) -> None:
+        components, plan = await self._build_components(run), run.spec.plan
         budget = Budget(
             limits.at_once,
             spent=limits.spent,
@@ -132,9 +124,44 @@ class Worker:
         )
         if run.stop_reason is not None:
             budget.stop(run.stop_reason)
+        loaded = _load_scenario(run, components, unit.scenario)
+
+        def record(event: Event) -> None:
+            send(UnitEvents(lines=encode_event(event) + b"\n"))
+
+        def make_run(answers: ObjectSendStream[Answered] | None = None) -> ScenarioRun:
+            return ScenarioRun.make(
+                plan,
+                loaded.scenario,
+                loaded.trials,
+                components,
+                record=record,
+                budget=budget,
+                tracer=lambda: loaded.tracer,
+                answers=answers,
+                parallelism=limits.at_once,
+                inspected=loaded.inspected,
+            )
+
+        def report_snapshot(checkpoint: str, place: Path) -> None:
+            ready = SnapshotReady(checkpoint=checkpoint, place=str(place))
+            send(UnitEvents(snapshot=ready))
+
         run.budgets.append(budget)
         try:
-            await _UnitRun(run, components, budget, limits.at_once, send).execute(message.unit)
+            if unit.saves:
+                due = [loaded.trials.get_plan(label) for label in unit.saves]
+                await feed_and_pack(make_run(), due, unit, report_snapshot)
+            elif unit.batches:
+                answers, waiting = anyio.create_memory_object_stream[Answered](MAX_WAITING)
+                await _ask_and_judge(make_run(answers), unit, answers, waiting)
+                budget.check()
+            else:
+                grader = make_run().make_grader()
+                await grader.judge_answers(unit.answers, limits.at_once)
+                await grader.review(unit.reviews, limits.at_once)
+                await grader.judge_others(unit.others, limits.at_once)
+                budget.check()
         finally:
             run.budgets.remove(budget)
 
@@ -151,51 +178,22 @@ class Worker:
             return run.components
 
 
-@dataclass(frozen=True, slots=True)
-class _UnitRun:
-    """One unit under way."""
-
-    run: _WorkerRun
-    components: Components
-    budget: Budget
-    at_once: int
-    send: OnEvents
-
-    async def execute(self, unit: Unit) -> None:
-        """Feed, ask or judge."""
-        loaded = self._load_scenario(unit.scenario)
-        trials = loaded.trials
-        if unit.saves:
-            due = [trials.checkpoint_plans[trials.row[label]] for label in unit.saves]
-            run = self._make_scenario_run(loaded, AnswerQueue(capacity=0))
-            await feed_and_pack(run, due, unit, self._report_snapshot)
-        elif unit.batches:
-            await self._ask_and_judge(loaded, unit)
-        else:
-            grader, closed = self._make_grader(loaded), AnswerQueue()
-            closed.close()
-            await grader.run(unit.answers, closed, tuple, self.at_once)
-            await grader.review(unit.reviews, self.at_once)
-            await grader.judge_others(unit.others, self.at_once)
-            self.budget.check()
-
-    async def _ask_and_judge(self, loaded: _LoadedScenario, unit: Unit) -> None:
-        """Judge answers as they come; what ends the asking is raised when all are judged."""
-        trials = loaded.trials
-        batches = [
-            OpenTrials(
-                trials.checkpoint_plans[trials.row[batch.checkpoint]],
-                batch.repeat,
-                list(batch.items),
-            )
-            for batch in unit.batches
-        ]
-        queue, failure = _RelayQueue(sum(len(batch.items) for batch in unit.batches)), None
-        run = self._make_scenario_run(loaded, queue)
+async def _ask_and_judge(
+    run: ScenarioRun,
+    unit: Unit,
+    answers: MemoryObjectSendStream[Answered],
+    waiting: MemoryObjectReceiveStream[Answered],
+) -> None:
+    """Judge answers as they come; what ends the asking is raised when all are judged."""
+    batches = [
+        OpenTrials(run.trials.get_plan(batch.checkpoint), batch.repeat, list(batch.items))
+        for batch in unit.batches
+    ]
+    failure: BenchError | None = None
+    with waiting:
         async with anyio.create_task_group() as group:
             if not run.plan.unjudged:
-                judge = self._make_grader(loaded).run
-                group.start_soon(judge, (), queue, tuple, self.at_once)
+                group.start_soon(run.make_grader().judge_stream, waiting, run.parallelism)
             try:
                 if unit.snapshot is None:
                     await run_lifecycle(run, batches)
@@ -204,64 +202,28 @@ class _UnitRun:
             except BenchError as error:
                 failure = error
             finally:
-                queue.close()
-        if failure is not None:
-            raise failure
-        self.budget.check()
+                answers.close()
+    if failure is not None:
+        raise failure
 
-    def _make_grader(self, loaded: _LoadedScenario) -> Grader:
-        plan = self.run.spec.plan
-        return Grader(
-            ExhibitFactory(loaded.scenario, loaded.trials, window=plan.judge_memory_window),
-            plan=plan,
-            judges=self.components.judges,
-            budget=self.budget,
-            record=self._record,
+
+def _load_scenario(run: _WorkerRun, components: Components, scenario: str) -> _LoadedScenario:
+    if scenario not in run.loaded:
+        plan = run.spec.plan
+        card = next(card for card in plan.scenarios if card.id == scenario)
+        loaded = components.load_planned(card)
+        owed = plan_checkpoints(
+            loaded.items, card.last_day, plan, left_out=plan.list_left_out(scenario)
         )
-
-    def _make_scenario_run(self, loaded: _LoadedScenario, queue: AnswerQueue) -> ScenarioRun:
-        components, plan = self.components, self.run.spec.plan
-        return ScenarioRun(
-            plan=plan,
-            scenario=loaded.scenario,
-            trials=loaded.trials,
-            system=components.system,
-            record=self._record,
-            queue=queue,
-            budget=self.budget,
-            finisher=ReplyFinisher(
-                lambda: loaded.tracer, plan=plan, reader=components.reader, budget=self.budget
-            ),
-            meter=components.meter,
-            parallelism=self.at_once,
-            inspected=loaded.inspected,
-        )
-
-    def _load_scenario(self, scenario: str) -> _LoadedScenario:
-        kept = self.run.loaded
-        found = kept.get(scenario)
-        if found is None:
-            card, plan = self.run.planned[scenario], self.run.spec.plan
-            loaded = self.components.load_planned(card)
-            owed = plan_checkpoints(
-                loaded.items, card.last_day, plan, left_out=plan.list_left_out(scenario)
-            )
-            trials = ScenarioStates(loaded.items, owed, plan.repeats)
-            # Before anything is asked: if the judge cannot prepare, no answer can be judged.
-            if not plan.unjudged:
-                self.components.judges.study(loaded)
-            found = kept[scenario] = _LoadedScenario(scenario=loaded, trials=trials)
-            while len(kept) > _MAX_LOADED:
-                kept.popitem(last=False)
-        kept.move_to_end(scenario)
-        return found
-
-    def _record(self, event: Event) -> None:
-        self.send(UnitEvents(lines=encode_event(event) + b"\n"))
-
-    def _report_snapshot(self, checkpoint: str, place: Path) -> None:
-        ready = SnapshotReady(checkpoint=checkpoint, place=str(place))
-        self.send(UnitEvents(snapshot=ready))
+        trials = ScenarioStates(loaded.items, owed, plan.repeats)
+        # Before anything is asked: if the judge cannot prepare, no answer can be judged.
+        if not plan.unjudged:
+            components.judges.study(loaded)
+        run.loaded[scenario] = _LoadedScenario(scenario=loaded, trials=trials)
+        while len(run.loaded) > _MAX_LOADED:
+            run.loaded.popitem(last=False)
+    run.loaded.move_to_end(scenario)
+    return run.loaded[scenario]
 
 
 def _describe_bug(error: BaseException) -> UnitFailure:

@@ -4,23 +4,12 @@ A worker does one unit at a time and answers with events until one says that it 
 the driver may only cancel it, or stop what costs money.
 """
 
-import pickle
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from recall_bench.core.errors import (
-    BenchError,
-    BudgetSpent,
-    DataError,
-    JudgeFault,
-    JudgeGone,
-    ReaderFault,
-    ReaderPending,
-    SystemGone,
-    UsageError,
-)
+from recall_bench.core import errors
+from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event import Answered
 from recall_bench.core.plan import Plan
 from recall_bench.core.record import Record
@@ -85,10 +74,8 @@ class Unit(Record, frozen=True, kw_only=True):
         return UnitKind.ASK if self.batches else UnitKind.GRADE
 
     def __str__(self) -> str:
-        if self.saves:
-            return f"{self.scenario}, feeding"
         if not self.batches:
-            return f"{self.scenario}, judging"
+            return f"{self.scenario}, {'feeding' if self.saves else 'judging'}"
         first, *others = self.batches
         more = f" and {len(others)} more" if others else ""
         return f"{self.scenario}@{first.checkpoint}#{first.repeat}{more}"
@@ -126,7 +113,7 @@ class SnapshotReady(Record, frozen=True, kw_only=True):
 
 
 class UnitFailure(Record, frozen=True, kw_only=True):
-    """Why a unit ended early."""
+    """Why a unit ended early: an error as text, because some cannot be unpickled."""
 
     kind: str
     message: str
@@ -142,7 +129,9 @@ class UnitFailure(Record, frozen=True, kw_only=True):
         """Rebuild the error, to be raised in the driver."""
         if self.exit_code is None:
             return WorkerBug(self.message)
-        error = _KINDS.get(self.kind, BenchError)(self.message)
+        known = getattr(errors, self.kind, NotShared if self.kind == "NotShared" else BenchError)
+        # Not by calling it: some take other arguments than their message.
+        error: BenchError = known.__new__(known, self.message)
         error.exit_code = self.exit_code
         return error
 
@@ -177,38 +166,3 @@ class NotShared(UsageError):
 
 class WorkerBug(Exception):
     """A worker met a bug of the harness; the message is its traceback."""
-
-
-_KINDS: dict[str, type[BenchError]] = {
-    kind.__name__: kind
-    for kind in (
-        BudgetSpent,
-        DataError,
-        JudgeFault,
-        JudgeGone,
-        NotShared,
-        ReaderFault,
-        ReaderPending,
-        SystemGone,
-        UsageError,
-    )
-}
-
-_LENGTH = struct.Struct(">I")
-HEADER_BYTES = _LENGTH.size
-
-
-def encode_frame(message: object) -> bytes:
-    """Encode one message with its length in front."""
-    content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    return _LENGTH.pack(len(content)) + content
-
-
-def decode_length(header: bytes | bytearray) -> int:
-    """Decode the length of the frame that follows."""
-    return int(_LENGTH.unpack(header)[0])
-
-
-def decode_frame(content: bytes) -> object:
-    """Decode a message; the bytes come from our own processes only."""
-    return pickle.loads(content)  # noqa: S301 - we wrote it ourselves

@@ -1,5 +1,6 @@
 """Runs on a pool whose workers live in this process, or in processes of their own."""
 
+import pickle
 import random
 import re
 from collections import Counter
@@ -23,15 +24,12 @@ from recall_bench.engine.runs.journal import read_events
 from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.engine.worker import Worker
 from recall_bench.engine.worker_messages import (
-    HEADER_BYTES,
     OnEvents,
     RunUnit,
     Unit,
     UnitEvents,
     UnitFailure,
     WorkerLost,
-    decode_frame,
-    encode_frame,
 )
 from recall_bench.engine.worker_pool import StartWorker, WorkerPool
 from tests.engine.result_views import views
@@ -43,7 +41,7 @@ Watching = Callable[[Event, TrialStates], None]
 
 def sent(message: object) -> Any:
     """What arrives at the other end of a pipe."""
-    return decode_frame(encode_frame(message)[HEADER_BYTES:])
+    return pickle.loads(pickle.dumps(message))
 
 
 class Beside:

@@ -3,9 +3,6 @@
 import sys
 
 from recall_bench.cli.main import main
-from recall_bench.core.fork_server import can_fork
-from tests.copied_workers import copy_workers
-from tests.thoroughness import IS_EXHAUSTIVE
 
 
 def run_without_ray(words: list[str], executor: str, into: str) -> None:
@@ -23,7 +20,5 @@ def run_without_ray(words: list[str], executor: str, into: str) -> None:
 
 if __name__ == "__main__":
     given = sys.argv[1:]
-    if can_fork() and not IS_EXHAUSTIVE:
-        copy_workers()
     run_without_ray(given, "local", "alone")
     run_without_ray(given, "processes", "run")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.engine import resource_meter
+from recall_bench.features.suites import resource_meter
 from recall_bench.features.suites.resource_meter import ProcessUsage, ResourceMeter
 
 pytest.importorskip("psutil", reason="psutil is not installed")

@@ -33,7 +33,6 @@ from recall_bench.engine.components import Components, RunContext
 from recall_bench.engine.lifecycle import list_open_trials, run_lifecycle
 from recall_bench.engine.local_engine import LocalEngine
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.scenario_run import AnswerQueue
 from recall_bench.engine.scheduler import Scheduler
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.stories.drawn import BuildProgress
@@ -202,12 +201,14 @@ async def _ask_again(
         for name, results in samples.items():
             states.apply_event(stories[name][1])
             rounds = _list_rounds(plan, states.scenarios[name], results)
-            queue = AnswerQueue(capacity=sum(len(trials.items) for trials in rounds))
-            work = engine.open(name, queue)
+            work = engine.open(name)
+            # Judged afterwards, from what was recorded.
+            work.answers.close()
             await run_lifecycle(work.run, rounds)
-            queue.close()
-            grader = work.make_grader()
-            await grader.run((), queue, tuple, 1)
+            await work.end_asking()
+            grader = work.run.make_grader()
+            recorded = [answers[trial] for trial in answers if trial.scenario == name]
+            await grader.judge_answers(recorded, 1)
             # Failures were reviewed when they were judged; the run also had passes reviewed.
             due = [
                 (answers[result.trial], now.verdict)
