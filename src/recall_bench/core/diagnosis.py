@@ -2,7 +2,6 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import field
@@ -56,18 +55,7 @@ class Diagnosis(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The story it was examined on: persona, days and seed."""
 
 
-class _SavedDiagnosis(Diagnosis, frozen=True, kw_only=True, omit_defaults=True):
-    """A diagnosis as its file holds it."""
-
-    checksum: str = ""
-    """The digest of all other fields."""
-
-
-_DECODER = msgspec.json.Decoder(_SavedDiagnosis)
-_SEVERITY = tuple(SystemHealth)
-
-CHANGED = "changed-diagnosis"
-"""The check of a saved diagnosis that was changed after `doctor` wrote it."""
+_DECODER = msgspec.json.Decoder(Diagnosis)
 
 
 def identify_system(card: SystemCard) -> str:
@@ -82,8 +70,7 @@ def identify_system(card: SystemCard) -> str:
 def save_diagnosis(diagnosis: Diagnosis) -> Path:
     """Store a diagnosis in place of an earlier one of the same system."""
     path = _get_diagnosis_path(diagnosis.system)
-    saved = _SavedDiagnosis(**_list_fields(diagnosis), checksum=diagnosis.digest)
-    replace_file(path, msgspec.json.format(msgspec.json.encode(saved), indent=2))
+    replace_file(path, msgspec.json.format(msgspec.json.encode(diagnosis), indent=2))
     return path
 
 
@@ -91,37 +78,16 @@ def load_diagnosis(card: SystemCard) -> Diagnosis | None:
     """Load the last diagnosis of the system with this card; None if there is none.
 
     A system that was changed or configured differently has another card. One without a declared
-    version cannot be recognised. A file that was changed makes the system suspect at least.
+    version cannot be recognised.
     """
     if card.version == UNDECLARED:
         return None
     system = identify_system(card)
-    path = _get_diagnosis_path(system)
     try:
-        saved = decode_untrusted_line(_DECODER, path.read_bytes())
+        diagnosis = decode_untrusted_line(_DECODER, _get_diagnosis_path(system).read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
-    found = Diagnosis(**_list_fields(saved))
-    worst = _find_worst([found.health, *(complaint.health for complaint in found.complaints)])
-    is_intact = saved.checksum == found.digest and found.system == system
-    if is_intact and worst is found.health:
-        return found
-    changed = DoctorFinding(
-        check=CHANGED,
-        health=SystemHealth.SUSPECT,
-        message=f"{path} is not as doctor wrote it, or an earlier version did; run doctor again",
-    )
-    return found.replace(
-        health=_find_worst([worst, changed.health]), complaints=(*found.complaints, changed)
-    )
-
-
-def _list_fields(diagnosis: Diagnosis) -> dict[str, Any]:
-    return {name: getattr(diagnosis, name) for name in Diagnosis.__struct_fields__}
-
-
-def _find_worst(found: list[SystemHealth]) -> SystemHealth:
-    return max(found, key=_SEVERITY.index)
+    return diagnosis if diagnosis.system == system else None
 
 
 def _get_diagnosis_path(digest: str) -> Path:

@@ -6,8 +6,6 @@ belongs to another project.
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -40,7 +38,14 @@ def format_install(extra: str) -> str:
 
 def find_conflicting_package() -> str | None:
     """Say what to do if the other project is installed too; None if it is not."""
-    if not any(map(_is_foreign, _list_installed())):
+    module = FOREIGN.replace("-", "_")
+    # importlib.metadata would take longer than most commands.
+    if not any(
+        name.lower().replace("-", "_").startswith(f"{module}_")
+        for folder in sys.path
+        for name in _list_names(folder or ".")
+        if name.endswith(("-info", "_info"))
+    ):
         return None
     found = get_part_version(FOREIGN)
     return (
@@ -49,19 +54,8 @@ def find_conflicting_package() -> str | None:
     )
 
 
-def _list_installed() -> Iterator[str]:
-    """The names of all metadata; modules that read these take longer than most commands."""
-    for folder in sys.path:
-        with suppress(OSError):
-            # Hundreds of names are there: few of them are worth a call or a path.
-            names = os.listdir(folder or ".")  # noqa: PTH208
-            yield from [name for name in names if name[:1] in _FIRST_LETTERS]
-
-
-def _is_foreign(name: str) -> bool:
-    plain = name.lower().replace("-", "_")
-    return plain.startswith(f"{_FOREIGN_MODULE}_") and plain.endswith((".dist_info", ".egg_info"))
-
-
-_FOREIGN_MODULE = FOREIGN.replace("-", "_")
-_FIRST_LETTERS = (FOREIGN[0].lower(), FOREIGN[0].upper())
+def _list_names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - hundreds of names, hardly any worth a path
+    except OSError:
+        return []

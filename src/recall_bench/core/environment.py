@@ -1,10 +1,8 @@
 """What a run was executed with: Python, platform, packages, and the files of its adapter."""
 
-import ast
 import platform
 import re
 import shlex
-import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -68,9 +66,8 @@ def list_adapter_files(target: str) -> Iterator[FileCard]:
     Modules that are imported by a computed name are not found.
     """
     for start in _find_files(target):
-        seen: dict[Path, None] = {}
-        _collect_imports(start, start.parent, seen)
-        for path in seen:
+        paths = [start] if start.suffix != ".py" else [start, *_find_imports(start)]
+        for path in paths[:_MAX_FILES]:
             yield describe_file(path, path.relative_to(start.parent).as_posix())
 
 
@@ -87,44 +84,20 @@ def _find_files(target: str) -> list[Path]:
     if "://" in target or not is_code_target(target):
         return []
     place, _ = split_target(target)
-    paths = (Path(place),) if place.endswith(".py") else _list_module_files(Path.cwd(), place)
+    module = Path.cwd().joinpath(*place.split("."))
+    paths = (module.with_suffix(".py"), module / "__init__.py")
+    paths = (Path(place),) if place.endswith(".py") else paths
     return [path for path in paths if path.is_file()]
 
 
-def _list_module_files(folder: Path, name: str) -> tuple[Path, ...]:
-    """List the files that a module of this name, and the packages above it, would have."""
-    parts = name.split(".")
-    above = (folder.joinpath(*parts[:end], "__init__.py") for end in range(1, len(parts) + 1))
-    return (folder.joinpath(*parts[:-1], f"{parts[-1]}.py"), *above)
+def _find_imports(start: Path) -> list[Path]:
+    """Find the modules beside a file that it imports, directly or not."""
+    from modulefinder import ModuleFinder
 
-
-def _collect_imports(path: Path, folder: Path, seen: dict[Path, None]) -> None:
-    if path in seen or len(seen) >= _MAX_FILES:
-        return
-    seen[path] = None
-    if path.suffix != ".py":
-        return
+    finder = ModuleFinder(path=[str(start.parent)])
     try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in ast.walk(tree):
-        for start, name in _list_imports(node, path, folder):
-            for found in _list_module_files(start, name):
-                if found.is_file() and found.is_relative_to(folder):
-                    _collect_imports(found, folder, seen)
-
-
-def _list_imports(node: ast.AST, path: Path, folder: Path) -> Iterator[tuple[Path, str]]:
-    """List the modules that a statement may import, each with the folder it is relative to."""
-    if isinstance(node, ast.Import):
-        for each in node.names:
-            if each.name.partition(".")[0] not in sys.stdlib_module_names:
-                yield folder, each.name
-    elif isinstance(node, ast.ImportFrom):
-        start = folder if not node.level else path.parents[min(node.level, len(path.parents)) - 1]
-        if node.module:
-            yield start, node.module
-        prefix = f"{node.module}." if node.module else ""
-        for name in node.names:
-            yield start, f"{prefix}{name.name}"
+        finder.run_script(str(start))
+    except (SyntaxError, ValueError, RecursionError, OSError):
+        return []
+    files = (Path(module.__file__) for module in finder.modules.values() if module.__file__)
+    return sorted(path for path in files if path != start)

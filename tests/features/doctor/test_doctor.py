@@ -15,9 +15,7 @@ from click.testing import CliRunner
 import recall_bench
 from recall_bench.cli.main import cli
 from recall_bench.core.diagnosis import (
-    CHANGED,
     Diagnosis,
-    DoctorFinding,
     SystemHealth,
     identify_system,
     load_diagnosis,
@@ -274,29 +272,6 @@ def test_a_record_that_cannot_be_read_is_no_diagnosis(cache: Path) -> None:
     save_diagnosis(diagnosis(card)).write_text("{torn")
 
     assert load_diagnosis(card) is None
-
-
-@loop_over_rows(
-    "edits",
-    [
-        {"health": "valid"},
-        {"health": "valid", "complaints": []},
-        {"complaints": []},
-        {"figures": {"score": 6.0}},
-        {"checksum": ""},
-    ],
-)
-def test_a_diagnosis_that_was_edited_by_hand_is_never_valid(edits: dict[str, object]) -> None:
-    card = SystemCard(name="ours", version="1")
-    finding = DoctorFinding(check="silence", health=SystemHealth.INVALID, message="said nothing")
-    saved = save_diagnosis(diagnosis(card, SystemHealth.INVALID).replace(complaints=(finding,)))
-    saved.write_text(json.dumps(json.loads(saved.read_text()) | edits))
-
-    found = load_diagnosis(card)
-
-    assert found is not None
-    assert found.health is not SystemHealth.VALID
-    assert CHANGED in checks(found)
 
 
 def test_a_diagnosis_that_was_not_touched_is_loaded_as_it_was_saved() -> None:

@@ -16,8 +16,8 @@ import pytest
 
 from recall_bench.core import retry
 from recall_bench.core.event import Judged
-from recall_bench.core.retry import CircuitBreaker
 from recall_bench.engine.runs.journal import encode_events, read_events
+from recall_bench.features.models.circuit_breaker import CircuitBreaker
 from tests.commands import Invoke, Shown
 from tests.openai_server import (
     OpenAIServer,

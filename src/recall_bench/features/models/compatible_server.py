@@ -16,7 +16,8 @@ from recall_bench.core.redaction import (
     list_environment_secrets,
     list_userinfo_secrets,
 )
-from recall_bench.core.retry import CircuitBreaker, parse_retry_after
+from recall_bench.core.retry import parse_retry_after
+from recall_bench.features.models.circuit_breaker import CircuitBreaker
 from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.core.usage import Usage, read_token_count
 from recall_bench.core.user_code import require_libraries

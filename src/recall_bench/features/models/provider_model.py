@@ -25,7 +25,6 @@ from recall_bench.core.redaction import (
     list_environment_secrets,
     list_userinfo_secrets,
 )
-from recall_bench.core.retry import CircuitBreaker
 from recall_bench.core.tool_call import MemoryTool
 from recall_bench.core.usage import Usage
 from recall_bench.features.models.batch_model import BatchModel
@@ -34,6 +33,7 @@ from recall_bench.features.models.batch_service import (
     MessageBatches,
     build_key_headers,
 )
+from recall_bench.features.models.circuit_breaker import CircuitBreaker
 from recall_bench.features.models.faults import (
     is_filtered,
     is_unreachable,
