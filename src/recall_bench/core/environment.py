@@ -85,9 +85,8 @@ def _find_files(target: str) -> list[Path]:
         return []
     place, _ = split_target(target)
     module = Path.cwd().joinpath(*place.split("."))
-    paths = (module.with_suffix(".py"), module / "__init__.py")
-    paths = (Path(place),) if place.endswith(".py") else paths
-    return [path for path in paths if path.is_file()]
+    paths = [module.with_suffix(".py"), module / "__init__.py"]
+    return [path for path in ([Path(place)] if place.endswith(".py") else paths) if path.is_file()]
 
 
 def _find_imports(start: Path) -> list[Path]:
@@ -99,5 +98,5 @@ def _find_imports(start: Path) -> list[Path]:
         finder.run_script(str(start))
     except (SyntaxError, ValueError, RecursionError, OSError):
         return []
-    files = (Path(module.__file__) for module in finder.modules.values() if module.__file__)
-    return sorted(path for path in files if path != start)
+    files = (getattr(module, "__file__", None) for module in finder.modules.values())
+    return sorted({Path(file) for file in files if file} - {start})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.engine.runs.result_rows import encode_row, write_document
+from recall_bench.engine.runs.result_records import encode_row, write_document
 
 plain = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text()
 values = st.recursive(

@@ -26,7 +26,7 @@ from recall_bench.engine.runs.heatmap_rows import (
 )
 from recall_bench.engine.runs.leak_counts import read_boundary
 from recall_bench.engine.runs.question_span import QuestionSpan, find_best_span
-from recall_bench.engine.runs.result_rows import encode_row
+from recall_bench.engine.runs.result_records import encode_row
 from recall_bench.engine.runs.rows import RowKind, RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.score_ranges import CountedTrial, ScoreRange, estimate_score_range

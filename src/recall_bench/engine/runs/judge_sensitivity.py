@@ -26,7 +26,7 @@ from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard
 from recall_bench.engine.runs.estimates import RunEstimates, format_estimate
-from recall_bench.engine.runs.result_rows import encode_row
+from recall_bench.engine.runs.result_records import encode_row
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import OtherVerdictCounts, summarise
 from recall_bench.engine.runs.trials import TrialTable, read_trials
