@@ -67,7 +67,7 @@ def _look_at_diagnosis(folder: Path) -> Reading:
     """One that was changed is read as it stands, or not at all."""
     with mock.patch.dict(os.environ, RECALL_BENCH_CACHE=str(folder)):
         found = load_diagnosis(_CARD)
-    return Reading(found, None)
+    return Reading(found, found)
 
 
 def list_suite_targets() -> Sequence[FuzzTarget]:

@@ -17,10 +17,10 @@ from recall_bench.core.redaction import (
     list_userinfo_secrets,
 )
 from recall_bench.core.retry import parse_retry_after
-from recall_bench.features.models.circuit_breaker import CircuitBreaker
 from recall_bench.core.untrusted_json import decode_plain_json
 from recall_bench.core.usage import Usage, read_token_count
 from recall_bench.core.user_code import require_libraries
+from recall_bench.features.models.circuit_breaker import CircuitBreaker
 from recall_bench.features.models.faults import classify_status, is_unreachable, truncate_line
 from recall_bench.features.models.model_spec import ModelSpec, parse_spec
 from recall_bench.features.models.prices import price_usage
