@@ -179,7 +179,7 @@ def test_systems_cannot_see_the_truth() -> None:
 
 def test_no_other_memory_sees_the_truth_than_the_one_that_is_named() -> None:
     """It looks through a listing for it."""
-    named = {"engine.stored_answers"}
+    named = {"features.datasets.stored_answers"}
     found = {module for module, path in MODULES.items() if read_facts(path).sees_truth}
 
     assert found == named
