@@ -114,6 +114,7 @@ OWN_JSON = {
     "reporting/charts/__main__.py": "written by the process that starts it",
     "reporting/publication.py": "written by a process of ours",
     "features/mcp/mcp_system.py": "a package that npm installed",
+    "text/languages.py": "part of the package",
     "systems/python/adapter_process.py": "written by the process that starts it",
     "systems/python/isolated_system.py": "encoded the line before",
     "features/products/cognee.py": "a product in an environment of its own",

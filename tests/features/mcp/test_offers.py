@@ -426,8 +426,8 @@ class OldHost(SystemHost):
             raise UsageError("there is no such request")
         return await super().handle(request)
 
-    async def _get_health(self, request: HealthRequest) -> HealthReply:
-        health = await super()._get_health(request)
+    async def _health(self, request: HealthRequest) -> HealthReply:
+        health = await super()._health(request)
         return msgspec.structs.replace(health, offers=("stored", "levitate"))
 
 

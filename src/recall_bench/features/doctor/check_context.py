@@ -4,7 +4,7 @@ import json
 import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from textwrap import wrap
@@ -22,7 +22,6 @@ from recall_bench.core.memory import (
     Memory,
     MemorySystem,
     MemoryWithHoldings,
-    PortableSnapshots,
     RetrievalReply,
     SystemCard,
 )
@@ -214,23 +213,13 @@ def normalise_text(text: str) -> str:
 
 @dataclass
 class Observations:
-    """The observations so far. Checks write into it."""
+    """What was seen so far. Checks add to it."""
 
-    clock: Clock | None = None
-    asker: Asker | None = None
-    questions_at_once: int | None = None
-    memories_at_once: bool | None = None
-    streams: bool | None = None
-    answers: bool | None = None
-    recall: float | None = None
+    seen: Seen = field(default_factory=Seen)
 
-    def make_seen(self, system: MemorySystem) -> Seen:
-        """Convert to the record of the report."""
-        return Seen(
-            snapshots=system.snapshots is not None,
-            portable=isinstance(system.snapshots, PortableSnapshots),
-            **vars(self),
-        )
+    def note(self, **observed: object) -> None:
+        """Note what was observed."""
+        self.seen = self.seen.replace(**observed)
 
 
 class CheckContext:
@@ -372,8 +361,8 @@ class CheckedMemory:
         reply = await self._context.call(
             f"answering {shown!r}", partial(self.memory.answer, question)
         )
-        observed = self._context.observations
-        observed.answers = bool(observed.answers) or isinstance(reply, Answer)
+        log = self._context.observations
+        log.note(answers=bool(log.seen.answers) or isinstance(reply, Answer))
         if isinstance(reply, Answer):
             return CheckReply(reply.text, tuple(each.text for each in reply.passages))
         if not isinstance(reply, RetrievalReply):

@@ -10,7 +10,7 @@ from functools import partial
 
 from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
 from recall_bench.core.event_loop import run_to_end
-from recall_bench.core.memory import MemorySystem, Offer, get_worker_limit
+from recall_bench.core.memory import MemorySystem, Offer, PortableSnapshots, get_worker_limit
 from recall_bench.features.doctor.check_context import (
     CheckContext,
     CheckDoesNotApply,
@@ -137,13 +137,16 @@ async def check_system(
         system=system.card,
         seed=seed,
         checks=tuple(results),
-        seen=observations.make_seen(system),
+        seen=observations.seen.replace(
+            snapshots=system.snapshots is not None,
+            portable=isinstance(system.snapshots, PortableSnapshots),
+        ),
         max_shards=get_worker_limit(system),
     )
 
 
 async def _run_check(check: ContractCheck, context: CheckContext) -> tuple[Outcome, str]:
-    if check.rests_on_recall and context.observations.recall == 0:
+    if check.rests_on_recall and context.observations.seen.recall == 0:
         return (
             Outcome.NOT_APPLICABLE,
             "it finds nothing of what it is fed, so this would prove nothing",

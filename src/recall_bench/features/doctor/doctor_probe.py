@@ -44,23 +44,18 @@ class ProbeResult:
     @property
     def mean(self) -> float:
         """Points of six; a question the system failed at has none."""
-        return sum(verdict.composite for verdict in self.verdicts if verdict) / max(
-            1, len(self.verdicts)
-        )
+        points = sum(verdict.composite for verdict in self.verdicts if verdict)
+        return points / max(1, len(self.verdicts))
 
     @property
     def known(self) -> int:
         """The number of answers that are right in substance."""
-        return sum(
-            verdict is not None and verdict.marks["correctness"] >= 2 for verdict in self.verdicts
-        )
+        return sum(verdict.marks["correctness"] >= 2 for verdict in self.verdicts if verdict)
 
     @property
     def invented(self) -> int:
         """The number of ungrounded answers."""
-        return sum(
-            verdict is not None and verdict.marks["grounded"] == 0 for verdict in self.verdicts
-        )
+        return sum(verdict.marks["grounded"] == 0 for verdict in self.verdicts if verdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,20 +118,17 @@ class StoryProbe:
             result.verdicts.append(None)
             return
         result.seconds.append(reply.seconds)
-        answer = (
-            content
-            if isinstance(content, Answer)
-            else await read_passages(
+        if not isinstance(content, Answer):
+            content = await read_passages(
                 self.reader,
                 question,
                 content.passages[:TOP_K],
                 timeout_s=self.timeout_s,
                 budget=self.budget,
             )
-        )
-        result.replies.append(answer.text)
+        result.replies.append(content.text)
         exhibit = Exhibit(
-            scenario=self.scenario.id, item=item, answer=answer, asked_at=at, days=last
+            scenario=self.scenario.id, item=item, answer=content, asked_at=at, days=last
         )
         judge = JudgeCall.make(self.judge, self.timeout_s, self.budget)
         verdict, _ = await judge.judge_exhibit(exhibit)
@@ -286,7 +278,7 @@ def check_growth(sizes: Sequence[int]) -> Iterator[DoctorFinding]:
 
 def derive_health(findings: Sequence[DoctorFinding]) -> SystemHealth:
     """Return the worst health of the findings."""
-    found = {finding.health for finding in findings}
-    if SystemHealth.INVALID in found:
+    healths = [finding.health for finding in findings]
+    if SystemHealth.INVALID in healths:
         return SystemHealth.INVALID
-    return SystemHealth.SUSPECT if found else SystemHealth.VALID
+    return SystemHealth.SUSPECT if healths else SystemHealth.VALID

@@ -50,7 +50,8 @@ async def check_isolation(context: CheckContext) -> str:
     ours, theirs = context.make_fact(0), context.make_fact(1)
     one = await context.open("one")
     two = await _open_second(context)
-    together = context.observations.memories_at_once = two is not None
+    together = two is not None
+    context.observations.note(memories_at_once=together)
     if two is None:
         await one.tell_facts([ours])
         await _check_knowledge(one, ours, theirs)
@@ -141,7 +142,10 @@ async def check_sessions(context: CheckContext) -> str:
     own_known = (await memory.ask(own.question, _OTHER)).contains(own.marker)
     claim = context.system.card.asker
     if is_known and own_known:
-        context.observations.asker = _observe_asker(claim, is_told=is_told)
+        seen = Asker.TOLD if is_told else Asker.HONOURED
+        if is_told and claim is Asker.UNTOLD:
+            seen = Asker.UNTOLD
+        context.observations.note(asker=seen)
     if claim is not Asker.HONOURED:
         happened = _describe_outcome(is_known=is_known, is_told=is_told)
         return f"what one session said {happened}; it does not claim otherwise"
@@ -158,12 +162,6 @@ async def check_sessions(context: CheckContext) -> str:
             "at all keeps no secret"
         )
     return "what one session said is returned there and kept from another"
-
-
-def _observe_asker(claim: Asker, *, is_told: bool) -> Asker:
-    if not is_told:
-        return Asker.HONOURED
-    return Asker.UNTOLD if claim is Asker.UNTOLD else Asker.TOLD
 
 
 def _describe_outcome(*, is_known: bool, is_told: bool) -> str:

@@ -50,7 +50,7 @@ _SIGNS = {
 async def check_round_trip(context: CheckContext) -> str:
     """What is fed on any day is found again at the end."""
     if isinstance(context.system, EvidenceControl):
-        context.observations.recall = 0.0
+        context.observations.note(recall=0.0)
         raise CheckDoesNotApply(
             "it is a control that answers from the evidence it receives, not from what it is fed"
         )
@@ -60,7 +60,8 @@ async def check_round_trip(context: CheckContext) -> str:
 
     found = await memory.find_facts(list(facts.values()))
 
-    share = context.observations.recall = len(found) / len(facts)
+    share = len(found) / len(facts)
+    context.observations.note(recall=share)
     missing = [day for day, each in facts.items() if each not in found]
     if share >= ENOUGH:
         return f"found {_format_count(found, facts)} facts again" + (
@@ -116,7 +117,7 @@ async def _check_stream(
     """The same with many days at once, if the memory can ingest them so."""
     memory = await context.open("streamed")
     stream = memory.memory
-    context.observations.streams = isinstance(stream, BulkIngestMemory)
+    context.observations.note(streams=isinstance(stream, BulkIngestMemory))
     if not isinstance(stream, BulkIngestMemory):
         return ""
     took: list[int] = []
@@ -209,7 +210,7 @@ async def check_dates(context: CheckContext) -> str:
         seen, detail = Clock.NONE, within or beside
     if not beside.found and not (within and within.found):
         raise CheckDoesNotApply("it found none of the days, so their dates cannot be checked")
-    context.observations.clock = seen
+    context.observations.note(clock=seen)
     claim = context.system.card.clock
     if claim is not None and _RANK[claim] > _RANK[seen]:
         raise ContractBroken(

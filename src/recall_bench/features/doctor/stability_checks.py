@@ -66,7 +66,7 @@ async def check_concurrency(context: CheckContext) -> str:
     """As many questions at once as the card allows are answered as they are one by one."""
     declared = context.system.card.max_concurrency
     if declared == 1:
-        context.observations.questions_at_once = 1
+        context.observations.note(questions_at_once=1)
         raise CheckDoesNotApply("it is asked one question at a time, as its card says")
     count = min(declared, MOST_AT_ONCE)
     facts = [context.make_fact(thing) for thing in range(6)]
@@ -90,7 +90,7 @@ async def check_concurrency(context: CheckContext) -> str:
             f"{len(lost)} lost their answer, {swapped} of them to another question's; share no "
             f"state between questions, or {describe_declaration('max_concurrency', 1)}"
         )
-    context.observations.questions_at_once = count
+    context.observations.note(questions_at_once=count)
     return f"{count} questions at once are answered as they are one by one"
 
 

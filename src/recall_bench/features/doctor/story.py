@@ -5,9 +5,14 @@ a marker: a made-up word. A system that returns the marker must have stored the 
 gives the same history.
 """
 
+import tomllib
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
+
+import msgspec
 
 from recall_bench.core.scenario import PRINCIPAL, Episode, compute_story_date
 
@@ -18,53 +23,18 @@ _ONSETS = "b d f g k l m n p r s t v z".split()
 _VOWELS = "aeiou"
 _ENDS = "l m n r x".split()
 
-_THINGS = (
-    ("padlock code", "boathouse"),
-    ("seed supplier", "greenhouse"),
-    ("tuner", "harmonium"),
-    ("first mate", "car ferry"),
-    ("favourite flour", "bakery"),
-    ("landlord", "watermill"),
-    ("spare key holder", "museum"),
-    ("winning horse", "village derby"),
-    ("paint colour", "lighthouse"),
-    ("new nickname", "goalkeeper"),
-    ("insurance broker", "fishing fleet"),
-    ("wireless password", "public library"),
-    ("head gardener", "botanical park"),
-    ("brand", "espresso machine"),
-    ("sponsor", "chess tournament"),
-    ("caterer", "wedding"),
-    ("vaccine maker", "veterinary clinic"),
-    ("street name", "dentist"),
-    ("engine builder", "vintage tractor"),
-    ("middle name", "violin teacher"),
-    ("hiding place", "treasure map"),
-    ("main ingredient", "soup of the day"),
-    ("serial number", "snow plough"),
-    ("best-selling novel", "train station kiosk"),
-)
 
-_FILLER = (
-    "It rained until noon and then cleared from the west.",
-    "We answered the usual letters and filed the rest.",
-    "Two visitors asked for directions and stayed for tea.",
-    "The printer jammed again, so the minutes went out late.",
-    "Lunch was bread, cheese and the last of the pears.",
-    "Somebody left an umbrella in the hall; nobody has claimed it.",
-    "The budget meeting ran over by twenty minutes without a decision.",
-    "A delivery came for the neighbours and was signed for.",
-    "The heating makes its old noise, and we have stopped hearing it.",
-    "We agreed to talk about the holiday rota another time.",
-    "The phone rang twice and went dead both times.",
-    "The new chairs are lower than the old ones and no softer.",
-    "An invoice was paid that should have been paid last month.",
-    "The cat from next door slept on the radiator all afternoon.",
-    "Nothing else happened worth a line.",
-    "We moved the plants away from the window before the frost.",
-    "The bus was late, and so was everybody who came on it.",
-    "The minutes were read out and nobody objected.",
-)
+class _StoryText(msgspec.Struct, frozen=True):
+    things: tuple[tuple[str, str], ...]
+    """What facts are about, each with its owner."""
+    filler: tuple[str, ...]
+    """Everyday lines."""
+
+
+@cache
+def _load_text() -> _StoryText:
+    content = Path(__file__).with_name("story.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(content), _StoryText)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +60,8 @@ def make_marker(seed: int, name: str) -> str:
 
 def make_fact(seed: int, name: str, thing: int) -> StoryFact:
     """Make a fact about one of the things, numbered from 0."""
-    kind, owner = _THINGS[thing % len(_THINGS)]
+    things = _load_text().things
+    kind, owner = things[thing % len(things)]
     word = make_marker(seed, f"{name}\0{thing}")
     return StoryFact(
         marker=word,
@@ -102,7 +73,8 @@ def make_fact(seed: int, name: str, thing: int) -> StoryFact:
 
 def make_change(seed: int, name: str, thing: int) -> StoryFact:
     """Make a fact about the same thing with a later value."""
-    kind, owner = _THINGS[thing % len(_THINGS)]
+    things = _load_text().things
+    kind, owner = things[thing % len(things)]
     word = make_marker(seed, f"{name}\0{thing}\0later")
     return StoryFact(
         marker=word,
@@ -143,4 +115,5 @@ def compute_date(day: int) -> datetime:
 
 
 def _write_filler(number: int, count: int) -> str:
-    return " ".join(_FILLER[(number * 5 + i * 7) % len(_FILLER)] for i in range(count))
+    filler = _load_text().filler
+    return " ".join(filler[(number * 5 + i * 7) % len(filler)] for i in range(count))

@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -48,7 +48,6 @@ from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.core.memory import Answer, Memory, Offer, RetrievalReply
 from recall_bench.core.scenario import Question
 from recall_bench.core.settings import Settings
-from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.systems.python.adapter_launch import AdapterLaunch
 from recall_bench.systems.python.adapter_process import EXCHANGE, RecordReply
 from recall_bench.systems.python.main_thread import CANCEL_SIGNAL
@@ -59,7 +58,7 @@ from recall_bench.systems.snapshots import FolderSnapshots
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import build_environment
 from recall_bench.systems.transports.child_sandbox import PACKAGES, list_hidden, list_opened
-from recall_bench.systems.transports.command_system import RETRY_HINT, CommandSession
+from recall_bench.systems.transports.command_system import RETRY_HINT, CommandSession, decode_body
 from recall_bench.systems.transports.remote_system import DeclaredSystem, RemoteMemory, Transport
 
 R = TypeVar("R", bound=wire.Reply)
@@ -71,6 +70,14 @@ _BOOT = (
 _BOOT_COMMAND = (sys.executable, "-P", "-c", _BOOT, str(PACKAGES))
 """Starts a process of ours; the environment need not say where we are installed."""
 _SNAPSHOT_NAME = re.compile(r"[0-9a-f]{32}")
+_ERRORS: dict[str, type[BenchError]] = {
+    kind.__name__: kind
+    for kind in (
+        *(DataError, NotAnAnswer, NotOffered, SystemFault, SystemGone, SystemStuck),
+        *(SystemTimeout, UsageError),
+    )
+}
+"""The errors that are raised here as they were in the process; any other is a SystemFault."""
 _LAST_OUTPUT_TIMEOUT_S = 1.0
 """How long its last output may take, if a program that it started still holds the pipe."""
 _CANCEL_PAUSE_S = 0.05
@@ -197,15 +204,24 @@ class AdapterProcess(Transport):
 
     async def call(self, request: wire.Request, reply: type[R]) -> R:
         """Its reply to one request; it is ended after `close`."""
-        if not isinstance(request, wire.CloseRequest):
-            return await self._ask(request, reply)
+        is_last = isinstance(request, wire.CloseRequest)
         try:
-            if self._session is not None and self._session.ended is not None:
+            if self._session is None:
+                raise SystemGone(f"{self._launch.name} was ended; run the same command again")
+            if is_last and self._session.ended is not None:
                 # What is lost need not be closed.
                 raise SystemGone(f"{self._launch.name} was ended")
-            return await self._ask(request, reply)
+            verb = wire.VERB_OF[type(request)]
+            envelope = await self._session.ask(verb, request)
         finally:
-            await self.close()
+            if is_last:
+                await self.close()
+        if envelope.error is not None:
+            fault = envelope.error
+            if fault.kind == SystemBusy.__name__:
+                raise SystemBusy(fault.message, fault.retry_after_s)
+            raise _ERRORS.get(fault.kind, SystemFault)(fault.message)
+        return decode_body(envelope.body, reply, f"the adapter replied to {verb!r}")
 
     async def kill(self) -> None:
         """Kill it at once; its folder stays."""
@@ -251,35 +267,6 @@ class AdapterProcess(Transport):
         except OSError as error:
             raise SystemGone(f"{self._launch.name} left a folder that cannot be used") from error
 
-    async def _ask(self, request: wire.Request, reply: type[R]) -> R:
-        if self._session is None:
-            raise SystemGone(f"{self._launch.name} was ended; run the same command again")
-        verb = wire.VERB_OF[type(request)]
-        envelope = await self._session.ask(verb, request)
-        if envelope.error is not None:
-            raise _decode_error(envelope.error)
-        try:
-            return decode_untrusted_json(envelope.body, reply)
-        except msgspec.DecodeError as error:
-            kind = NotAnAnswer if reply is wire.AnswerReply else SystemFault
-            raise kind(f"the adapter's reply to {verb!r} cannot be read: {error}") from error
-
-
-_ERRORS: dict[str, type[BenchError]] = {
-    kind.__name__: kind
-    for kind in (
-        *(DataError, NotAnAnswer, NotOffered, SystemFault, SystemGone, SystemStuck),
-        *(SystemTimeout, UsageError),
-    )
-}
-
-
-def _decode_error(fault: wire.WireFault) -> BenchError:
-    """The error that was raised in the process, or SystemFault if there is no such error."""
-    if fault.kind == SystemBusy.__name__:
-        return SystemBusy(fault.message, fault.retry_after_s)
-    return _ERRORS.get(fault.kind, SystemFault)(fault.message)
-
 
 def load_isolated_system(
     settings: Settings, *, code: str | None = None, hidden: Sequence[Path] = ()
@@ -292,10 +279,18 @@ def load_isolated_system(
     """
     from recall_bench.core.event_loop import run_to_end
 
+    try:
+        content = msgspec.json.encode(dict(settings.config))
+        config = msgspec.json.decode(content, type=dict[str, object])
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"a setting of the adapter cannot be sent to another process ({error}); use texts, "
+            "numbers, lists and mappings, or --in-process"
+        ) from error
     launch = AdapterLaunch(
         target=settings.adapter,
         factory=settings.factory,
-        config=_check_config(settings.config),
+        config=config,
         env=settings.env,
         code=code or settings.adapter,
         hidden=(*list_hidden(settings), *hidden),
@@ -318,16 +313,6 @@ async def _inspect_adapter(launch: AdapterLaunch) -> "IsolatedSystem":
     except BaseException:
         home.close()
         raise
-
-
-def _check_config(config: Mapping[str, object]) -> dict[str, object]:
-    try:
-        return msgspec.json.decode(msgspec.json.encode(dict(config)), type=dict[str, object])
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"a setting of the adapter cannot be sent to another process ({error}); use texts, "
-            "numbers, lists and mappings, or --in-process"
-        ) from error
 
 
 class ProcessHome:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Awaitable, Callable
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from recall_bench.core.errors import (
@@ -68,22 +67,6 @@ class SystemHost:
         self._max_shards = get_worker_limit(system) if max_shards is None else max_shards
         self._memories: dict[str, tuple[Memory, str]] = {}
         self._saved: dict[str, tuple[str, str]] = {}
-        self._handlers: dict[type[Request], Callable[[Any], Awaitable[Reply]]] = {
-            wire.HealthRequest: self._get_health,
-            wire.OpenRequest: self._open,
-            wire.IngestRequest: self._ingest,
-            wire.SettleRequest: self._settle,
-            wire.AskRequest: self._ask,
-            wire.AttestRequest: self._count_days,
-            wire.InspectRequest: self._inspect,
-            wire.EraseRequest: self._erase,
-            wire.StoredRequest: self._list_stored,
-            wire.ConsolidateRequest: self._consolidate,
-            wire.SaveRequest: self._save,
-            wire.RestoreRequest: self._restore,
-            wire.DropRequest: self._drop,
-            wire.CloseRequest: self._close,
-        }
 
     @property
     def _can_reopen(self) -> bool:
@@ -91,7 +74,10 @@ class SystemHost:
 
     async def handle(self, request: Request) -> Reply:
         """The reply to a request; servers send errors as `encode_fault` translates them."""
-        return await self._handlers[type(request)](request)
+        handler: Callable[[Request], Awaitable[Reply]] = getattr(
+            self, f"_{wire.VERB_OF[type(request)]}"
+        )
+        return await handler(request)
 
     async def close(self) -> None:
         """Close every open memory, and the system."""
@@ -102,7 +88,7 @@ class SystemHost:
         finally:
             await self.system.close()
 
-    async def _get_health(self, request: wire.HealthRequest) -> wire.HealthReply:  # noqa: ARG002
+    async def _health(self, request: wire.HealthRequest) -> wire.HealthReply:  # noqa: ARG002
         card = self.system.card
         return wire.HealthReply(
             name=card.name,
@@ -119,21 +105,22 @@ class SystemHost:
         )
 
     async def _open(self, request: wire.OpenRequest) -> wire.OpenReply:
-        if request.reopen:
-            return self._keep(await self._reopen(request), request.scenario)
-        return self._keep(await self.system.open(request.scenario), request.scenario)
-
-    async def _reopen(self, request: wire.OpenRequest) -> Memory:
-        system, name = self.system, request.memory
+        system, name, scenario = self.system, request.memory, request.scenario
+        if not request.reopen:
+            return self._keep(await system.open(scenario), scenario)
         if not self._can_reopen:
             raise NotOffered(f"{system.card.name} does not reopen memories")
-        held = self._memories.pop(name, None) or self._closed.pop(name, None)
-        if held is not None:
-            return await reopen_memory(system, held[0])
-        folder = self._find_state(name)
-        if folder is None:
+        known = self._memories.pop(name, None) or self._closed.pop(name, None)
+        if known is not None:
+            return self._keep(await reopen_memory(system, known[0]), scenario)
+        # An earlier process may have left the folder with its state.
+        note = None
+        if self._states is not None and _MEMORY_NAME.fullmatch(name):
+            note = self._states / f"{name}{_STATE_SUFFIX}"
+        if note is None or not note.is_file():
             raise SystemGone("this memory is not held here, and left no state")
-        return await reopen_state(system, folder, request.scenario)
+        folder = Path(note.read_text(encoding="utf-8"))
+        return self._keep(await reopen_state(system, folder, scenario), scenario)
 
     async def _ingest(self, request: wire.IngestRequest) -> wire.DoneReply:
         memory, _ = self._get_memory(request.memory)
@@ -148,7 +135,7 @@ class SystemHost:
         memory, scenario = self._get_memory(request.memory)
         return encode_answer(await memory.answer(decode_question(request, scenario)))
 
-    async def _count_days(self, request: wire.AttestRequest) -> wire.AttestReply:
+    async def _attest(self, request: wire.AttestRequest) -> wire.AttestReply:
         memory, _ = self._get_memory(request.memory)
         return wire.AttestReply(
             days=await memory.attest() if isinstance(memory, AttestingMemory) else None
@@ -158,8 +145,8 @@ class SystemHost:
         memory, _ = self._get_memory(request.memory)
         if not isinstance(memory, MemoryWithHoldings):
             return wire.InspectReply()
-        held = await memory.holdings()
-        return wire.InspectReply(days=held.days, bytes=held.bytes)
+        holdings = await memory.holdings()
+        return wire.InspectReply(days=holdings.days, bytes=holdings.bytes)
 
     async def _erase(self, request: wire.EraseRequest) -> wire.ErasedReply:
         memory, _ = self._get_memory(request.memory)
@@ -168,7 +155,7 @@ class SystemHost:
         reply = await memory.erase(EraseScope(request.scope), request.value)
         return wire.ErasedReply(confirmed=reply.confirmed, count=reply.count)
 
-    async def _list_stored(self, request: wire.StoredRequest) -> wire.StoredReply:
+    async def _stored(self, request: wire.StoredRequest) -> wire.StoredReply:
         memory, _ = self._get_memory(request.memory)
         if not isinstance(memory, ListingMemory):
             raise NotOffered(f"{self.system.card.name} does not list what it holds")
@@ -208,11 +195,11 @@ class SystemHost:
         return wire.DoneReply()
 
     async def _close(self, request: wire.CloseRequest) -> wire.DoneReply:
-        held = self._memories.pop(request.memory, None)
-        if held is not None:
-            await held[0].close()
+        known = self._memories.pop(request.memory, None)
+        if known is not None:
+            await known[0].close()
             if self._can_reopen:
-                self._closed[request.memory] = held
+                self._closed[request.memory] = known
                 while len(self._closed) > _MAX_CLOSED:
                     del self._closed[next(iter(self._closed))]
         return wire.DoneReply()
@@ -224,13 +211,6 @@ class SystemHost:
         if self._states is not None and folder is not None and self._can_reopen:
             (self._states / f"{name}{_STATE_SUFFIX}").write_text(str(folder), encoding="utf-8")
         return wire.OpenReply(memory=name)
-
-    def _find_state(self, name: str) -> Path | None:
-        """The folder with the state of a memory of an earlier process."""
-        if self._states is None or not _MEMORY_NAME.fullmatch(name):
-            return None
-        note = self._states / f"{name}{_STATE_SUFFIX}"
-        return Path(note.read_text(encoding="utf-8")) if note.is_file() else None
 
     def _get_memory(self, name: str) -> tuple[Memory, str]:
         if name not in self._memories:
@@ -290,11 +270,7 @@ def encode_answer(reply: Answer | RetrievalReply) -> wire.AnswerReply:
         answer=reply.text if isinstance(reply, Answer) else None,
         passages=tuple(
             wire.WirePassage(
-                text=passage.text,
-                id=passage.id,
-                day=passage.day,
-                source=passage.source,
-                score=passage.score,
+                **{name: getattr(passage, name) for name in wire.WirePassage.__struct_fields__}
             )
             for passage in reply.passages
         ),
@@ -305,15 +281,12 @@ def encode_answer(reply: Answer | RetrievalReply) -> wire.AnswerReply:
 
 def encode_fault(error: BenchError) -> WireFault:
     """An error as it is sent."""
-    message = str(error)
-    match error:
-        case SystemBusy():
-            return WireFault(kind="busy", message=message, retry_after_s=error.retry_after_s)
-        case SystemTimeout():
-            return WireFault(kind="timeout", message=message)
-        case SystemGone():
-            return WireFault(kind="gone", message=message)
-        case UsageError() | NotOffered():
-            return WireFault(kind="unsupported", message=message)
-        case _:
-            return WireFault(kind="fault", message=message)
+    kinds: dict[str, tuple[type[BenchError], ...]] = {
+        "busy": (SystemBusy,),
+        "timeout": (SystemTimeout,),
+        "gone": (SystemGone,),
+        "unsupported": (UsageError, NotOffered),
+    }
+    kind = next((name for name, errors in kinds.items() if isinstance(error, errors)), "fault")
+    pause_s = error.retry_after_s if isinstance(error, SystemBusy) else 0.0
+    return WireFault(kind=kind, message=str(error), retry_after_s=pause_s)

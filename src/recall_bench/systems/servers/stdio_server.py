@@ -24,7 +24,6 @@ _DRAIN_TIMEOUT_S = 10.0
 """How long open requests may take after the end of the input."""
 
 _PIECE = 1 << 16
-_NOTHING = msgspec.json.encode(wire.DoneReply())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,62 +76,48 @@ async def serve_stdio(
     `watch` is given a function that takes what has arrived, for moments when the loop cannot.
     UsageError at a line that is no request.
     """
-    replies = (writer or ThreadWriter)(pipes.replies)
-    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    replier = _Replier(handle, replies, encode, ended)
-    reader = _RequestReader(pipes.requests, replier.start, ended)
+    server = _StdioServer(handle, pipes.requests, (writer or ThreadWriter)(pipes.replies), encode)
     if watch is not None:
-        watch(reader.read_arrived)
+        watch(server.read_arrived)
     try:
-        await ended
+        await server.ended
     finally:
-        await replier.finish()
-        await replies.close()
+        await server.finish()
 
 
-def _decode_envelope(line: bytes) -> Envelope:
-    try:
-        return decode_untrusted_json(line, Envelope)
-    except msgspec.DecodeError as error:
-        raise UsageError(
-            f"standard input holds something that is not a request: {quote_bytes(line)} ({error}); "
-            'send lines like {"id": 1, "do": "health", "body": {}}'
-        ) from error
+class _StdioServer:
+    """Reads lines from a descriptor, and replies to each in a task that can be cancelled.
 
-
-class _Replier:
-    """Replies to requests, each in a task that can be cancelled."""
+    It is read in a thread where the loop cannot watch it, as with a file.
+    """
 
     def __init__(
         self,
         handle: Handle,
+        requests: int,
         replies: "DirectWriter | ThreadWriter",
         encode: EncodeFault,
-        ended: "asyncio.Future[None]",
     ) -> None:
         self._handle = handle
+        self._requests = requests
         self._replies = replies
         self._encode = encode
-        self._ended = ended
-        """Gets what is raised and cannot be sent."""
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        """Done at the end of the input; gets what is raised and cannot be sent."""
+        self._splitter = LineSplitter()
         self._open: set[asyncio.Task[None]] = set()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         """By the id of the request; a client may use one again before it was replied to."""
+        try:
+            self._loop.add_reader(requests, self._read_ready)
+        except (NotImplementedError, OSError):
+            threading.Thread(target=self._read_all, name="requests", daemon=True).start()
 
-    def start(self, line: bytes) -> None:
-        """Start to reply, or cancel another reply; UsageError if the line is no request."""
-        envelope = _decode_envelope(line)
-        if envelope.do == CANCEL:
-            # What names no request cancels none.
-            with suppress(msgspec.DecodeError):
-                number = decode_untrusted_json(envelope.body, CancelRequest).id
-                if number in self._tasks:
-                    self._tasks[number].cancel()
-            return
-        task = self._ended.get_loop().create_task(self._reply_to(envelope))
-        self._tasks[envelope.id] = task
-        self._open.add(task)
-        task.add_done_callback(self._forget)
+    def read_arrived(self) -> None:
+        """Take what has arrived, also while the loop does not run."""
+        if not self.ended.done() and select.select([self._requests], [], [], 0)[0]:
+            self._read_ready()
 
     async def finish(self) -> None:
         """Wait for the open requests, and give up those that take too long."""
@@ -141,21 +126,84 @@ class _Replier:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        await self._replies.close()
+
+    def _read_piece(self) -> bytes:
+        try:
+            return os.read(self._requests, _PIECE)
+        except OSError:
+            return b""  # the input is gone
+
+    def _read_ready(self) -> None:
+        self._take_piece(self._read_piece())
+        if self.ended.done():
+            self._loop.remove_reader(self._requests)
+
+    def _read_all(self) -> None:
+        piece = b"-"
+        # RuntimeError: the loop was closed.
+        with suppress(RuntimeError):
+            while piece and not self.ended.done():
+                piece = self._read_piece()
+                self._loop.call_soon_threadsafe(self._take_piece, piece)
+
+    def _take_piece(self, piece: bytes) -> None:
+        if self.ended.done():
+            return
+        try:
+            for line in self._splitter.feed(piece):
+                self._start_reply(line)
+            if not piece:
+                if rest := self._splitter.get_rest():
+                    self._start_reply(rest)
+                self.ended.set_result(None)
+        except LineTooLong:
+            message = "standard input holds a line without an end; send less in one"
+            self.ended.set_exception(UsageError(message))
+        except UsageError as error:
+            self.ended.set_exception(error)
+
+    def _start_reply(self, line: bytes) -> None:
+        """Start to reply, or cancel another reply; UsageError if the line is no request."""
+        try:
+            envelope = decode_untrusted_json(line, Envelope)
+        except msgspec.DecodeError as error:
+            raise UsageError(
+                f"standard input holds something that is not a request: {quote_bytes(line)} "
+                f'({error}); send lines like {{"id": 1, "do": "health", "body": {{}}}}'
+            ) from error
+        if envelope.do == CANCEL:
+            # What names no request cancels none.
+            with suppress(msgspec.DecodeError):
+                number = decode_untrusted_json(envelope.body, CancelRequest).id
+                if number in self._tasks:
+                    self._tasks[number].cancel()
+            return
+        task = self._loop.create_task(self._reply_to(envelope))
+        self._tasks[envelope.id] = task
+        self._open.add(task)
+        task.add_done_callback(self._forget)
 
     def _forget(self, task: "asyncio.Task[None]") -> None:
         self._open.discard(task)
         error = None if task.cancelled() else task.exception()
-        if error is not None and not self._ended.done():
-            self._ended.set_exception(error)
+        if error is not None and not self.ended.done():
+            self.ended.set_exception(error)
 
     async def _reply_to(self, envelope: Envelope) -> None:
         error = WireFault(kind="timeout", message="it was cancelled")
         try:
-            body = msgspec.json.encode(await self._handle(_decode_request(envelope)))
-            if body == _NOTHING:
-                self._replies.send(Envelope(id=envelope.id))
-            else:
-                self._replies.send(Envelope(id=envelope.id, body=msgspec.Raw(body)))
+            if envelope.do not in wire.VERBS:
+                raise UsageError(
+                    f"there is no request {envelope.do!r}; known: {', '.join(wire.VERBS)}"
+                )
+            request = decode_untrusted_line(_REQUESTS[envelope.do], envelope.body)
+            body = msgspec.json.encode(await self._handle(request))
+            # A body without fields is left out.
+            reply = Envelope(id=envelope.id)
+            if body != b"{}":
+                reply = Envelope(id=envelope.id, body=msgspec.Raw(body))
+            self._replies.send(reply)
             return
         except BenchError as raised:
             error = self._encode(raised)
@@ -170,80 +218,9 @@ class _Replier:
         self._replies.send(Envelope(id=envelope.id, error=error))
 
 
-def _decode_request(envelope: Envelope) -> wire.Request:
-    if envelope.do not in wire.VERBS:
-        raise UsageError(f"there is no request {envelope.do!r}; known: {', '.join(wire.VERBS)}")
-    return decode_untrusted_line(_REQUESTS[envelope.do], envelope.body)
-
-
 _REQUESTS: dict[str, msgspec.json.Decoder[wire.Request]] = {
     verb: msgspec.json.Decoder(request) for verb, (request, _) in wire.VERBS.items()
 }
-
-
-class _RequestReader:
-    """Hands on lines from a descriptor, until its end or the first line that is no request.
-
-    It is read in a thread where the loop cannot watch it, as with a file.
-    """
-
-    def __init__(
-        self, descriptor: int, take: Callable[[bytes], None], ended: "asyncio.Future[None]"
-    ) -> None:
-        self._descriptor = descriptor
-        self._take = take
-        self._ended = ended
-        self._loop = asyncio.get_running_loop()
-        self._splitter = LineSplitter()
-        try:
-            self._loop.add_reader(descriptor, self._read_ready)
-        except (NotImplementedError, OSError):
-            threading.Thread(target=self._read_all, name="requests", daemon=True).start()
-
-    def read_arrived(self) -> None:
-        """Take what has arrived, also while the loop does not run."""
-        if not self._ended.done() and select.select([self._descriptor], [], [], 0)[0]:
-            self._read_ready()
-
-    def _read_ready(self) -> None:
-        self._take_piece(self._read_piece())
-        if self._ended.done():
-            self._loop.remove_reader(self._descriptor)
-
-    def _read_all(self) -> None:
-        while piece := self._read_piece():
-            if not self._call_loop(piece):
-                return
-        self._call_loop(b"")
-
-    def _call_loop(self, piece: bytes) -> bool:
-        try:
-            self._loop.call_soon_threadsafe(self._take_piece, piece)
-        except RuntimeError:
-            return False  # the loop was closed
-        return not self._ended.done()
-
-    def _read_piece(self) -> bytes:
-        try:
-            return os.read(self._descriptor, _PIECE)
-        except OSError:
-            return b""  # the input is gone
-
-    def _take_piece(self, piece: bytes) -> None:
-        if self._ended.done():
-            return
-        try:
-            for line in self._splitter.feed(piece):
-                self._take(line)
-            if not piece:
-                if rest := self._splitter.get_rest():
-                    self._take(rest)
-                self._ended.set_result(None)
-        except LineTooLong:
-            message = "standard input holds a line without an end; send less in one"
-            self._ended.set_exception(UsageError(message))
-        except UsageError as error:
-            self._ended.set_exception(error)
 
 
 class DirectWriter:
@@ -289,12 +266,10 @@ class ThreadWriter:
             await self._written.wait()
 
     def _write(self) -> None:
-        try:
+        # If the parent is gone, the end of its input ends us.
+        with suppress(OSError):
             while (line := self._lines.get()) is not None:
                 _write_line(self._descriptor, line)
-        except OSError:
-            pass  # the parent is gone; the end of its input ends us
-        try:
+        # RuntimeError: the loop was closed.
+        with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._written.set)
-        except RuntimeError:
-            return

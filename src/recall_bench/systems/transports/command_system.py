@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,8 +44,6 @@ from recall_bench.systems.transports.remote_system import (
     decode_fault,
 )
 
-S = TypeVar("S")
-
 RETRY_HINT = "when that is fixed, run the same command again"
 
 SILENCE_GRACE_S = 2.0
@@ -78,8 +76,9 @@ class CommandSession:
     ) -> None:
         self._child = child
         self._name = name
-        self._stdin = _require_pipe(child.process.stdin)
-        self._stdout = _require_pipe(child.process.stdout)
+        if child.process.stdin is None or child.process.stdout is None:
+            raise AssertionError("a child has three pipes")
+        self._stdin, self._stdout = child.process.stdin, child.process.stdout
         self._grace_s = grace_s
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[wire.Envelope]] = {}
@@ -90,11 +89,12 @@ class CommandSession:
         """Set by the next line, if a call waits for one."""
         self._stderr_tail = stderr or StderrTail()
         self._ending: Callable[[], BenchError] | None = None
+        start_task = asyncio.get_running_loop().create_task
         self._readers = [
-            _start_task(self._read_stdout()),
-            _start_task(collect_stderr(child.process.stderr, self._stderr_tail)),
+            start_task(self._read_stdout()),
+            start_task(collect_stderr(child.process.stderr, self._stderr_tail)),
         ]
-        self._waiting = _start_task(self._wait_for_exit())
+        self._waiting = start_task(self._wait_for_exit())
 
     @property
     def ended(self) -> BenchError | None:
@@ -142,11 +142,8 @@ class CommandSession:
             await self._child.end(grace_s=0)
 
     async def _abandon(self, number: int, reply: "asyncio.Future[wire.Envelope]") -> None:  # noqa: ARG002
-        """Give up a request whose caller was cancelled."""
+        """Give up a request whose caller was cancelled, and end a child that is silent."""
         self._abandoned.add(number)
-        await self._end_if_silent()
-
-    async def _end_if_silent(self) -> None:
         if self._ending is not None:
             return
         activity = self._activity = self._activity or asyncio.Event()
@@ -216,10 +213,13 @@ class CommandSession:
         try:
             envelope = decode_untrusted_json(line, wire.Envelope)
         except msgspec.DecodeError as error:
+            # Of one that is nested too deeply, only the request that it belongs to has to fail.
             if not isinstance(error.__cause__, RecursionError):
                 raise _UnexpectedLine(quote_bytes(line)) from error
-            # Only the request that it belongs to has to fail.
-            envelope = _decode_cut_line(line)
+            try:
+                envelope = decode_untrusted_json(cut_deep_json(line), wire.Envelope)
+            except msgspec.DecodeError:
+                raise _UnexpectedLine(quote_bytes(line)) from error
             problem = NotAnAnswer(f"{self._name} sent a reply that is nested too deeply")
         if self._activity is not None:
             self._activity.set()
@@ -265,27 +265,10 @@ class CommandSession:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _decode_cut_line(line: bytes) -> wire.Envelope:
-    try:
-        return decode_untrusted_json(cut_deep_json(line), wire.Envelope)
-    except msgspec.DecodeError as error:
-        raise _UnexpectedLine(quote_bytes(line)) from error
-
-
-def _require_pipe(stream: S | None) -> S:
-    if stream is None:
-        raise AssertionError("a child has three pipes")
-    return stream
-
-
 def _consume_error(reply: "asyncio.Future[wire.Envelope]") -> None:
     """Retrieve the error of a reply, or asyncio would warn of it."""
     if reply.done() and not reply.cancelled():
         reply.exception()
-
-
-def _start_task(work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
-    return asyncio.get_running_loop().create_task(work)
 
 
 R = TypeVar("R", bound=wire.Reply)
@@ -327,7 +310,13 @@ class CommandTransport(Transport):
                 self._stuck.add(number)
         if envelope.error is not None:
             raise decode_fault(envelope.error, self._program.name)
-        return _tag_reply(self._decode_reply(verb, envelope.body, reply), number)
+        content = decode_body(envelope.body, reply, f"{self._program.name} replied to {verb!r}")
+        # Names of the child get its number.
+        if isinstance(content, wire.OpenReply):
+            return msgspec.structs.replace(content, memory=f"{number}:{content.memory}")
+        if isinstance(content, wire.SaveReply):
+            return msgspec.structs.replace(content, snapshot=f"{number}:{content.snapshot}")
+        return content
 
     @property
     def state_folder(self) -> Path | None:
@@ -404,28 +393,19 @@ class CommandTransport(Transport):
             ) from error
         return CommandSession(child, self._program.name, grace_s=self._grace_s)
 
-    def _decode_reply(self, verb: str, body: msgspec.Raw, reply: type[R]) -> R:
-        try:
-            return decode_untrusted_json(body, reply)
-        except msgspec.DecodeError as error:
-            kind = NotAnAnswer if reply is wire.AnswerReply else SystemFault
-            raise kind(
-                f"{self._program.name} replied to {verb!r} with what cannot be read: {error}"
-            ) from error
-
     def _remove_folder(self) -> None:
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
 
 
-def _tag_reply(reply: R, number: int) -> R:
-    """The reply with the child's number in its names."""
-    if isinstance(reply, wire.OpenReply):
-        return msgspec.structs.replace(reply, memory=f"{number}:{reply.memory}")
-    if isinstance(reply, wire.SaveReply):
-        return msgspec.structs.replace(reply, snapshot=f"{number}:{reply.snapshot}")
-    return reply
+def decode_body(body: msgspec.Raw, reply: type[R], what: str) -> R:
+    """A reply of a child; a fault of the system if it cannot be read."""
+    try:
+        return decode_untrusted_json(body, reply)
+    except msgspec.DecodeError as error:
+        kind = NotAnAnswer if issubclass(reply, wire.AnswerReply) else SystemFault
+        raise kind(f"{what} with what cannot be read: {error}") from error
 
 
 async def start_command_system(

@@ -141,16 +141,15 @@ class EphemeralServer:
             while not await anyio.to_thread.run_sync(self._is_up):  # noqa: ASYNC110 - no event
                 await anyio.sleep(_PAUSE_S)
         except BaseException:
-            await self._end_async()
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._end)
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """End it, with everything it started."""
-        is_in_order = self.is_running
-        await self._end_async()
-        if is_in_order:
-            self._remove_folder()
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self.__exit__)
 
     def kill(self) -> None:
         """Kill it at once, with everything it started; its folder is kept."""
@@ -161,12 +160,13 @@ class EphemeralServer:
         """How it ended, if it did, and the end of its log, for an error message."""
         child = self._child
         code = None if child is None else child.process.poll()
-        ended = "" if code is None else f"it ended with code {code}; "
+        end = "" if code is None else f"it ended with code {code}; "
         log = self.folder / "server.log"
-        lines = _read_log_tail(log) if log.exists() else []
+        text = log.read_bytes()[-_TAIL_BYTES:].decode("utf-8", "replace") if log.exists() else ""
+        lines = [f"  {line}" for line in text.splitlines() if line.strip()][-_TAIL_LINES:]
         if not lines:
-            return f"{ended}it logged nothing"
-        return f"{ended}the last lines of {log}:\n" + "\n".join(f"  {line}" for line in lines)
+            return f"{end}it logged nothing"
+        return f"{end}the last lines of {log}:\n" + "\n".join(lines)
 
     def _start(self) -> None:
         """Start the process."""
@@ -176,22 +176,26 @@ class EphemeralServer:
         self._launch()
 
     def _launch(self) -> None:
-        self.port = self._choose_free_port()
+        for _ in range(_PORT_ATTEMPTS):
+            self.port = self._choose_port()
+            # What else uses the port would answer the health check.
+            if not _is_taken(self.port):
+                break
+        else:
+            raise SystemGone(f"port {self.port} and those before it are taken; choose others")
         for name, text in self._files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self._fill_placeholders(text), encoding="utf-8", newline="\n")
         command = [self._fill_placeholders(word) for word in self._command]
         base = os.environ if self._passed is None else build_environment(self.folder, self._passed)
-        environ = {**base} | {
-            name: self._fill_placeholders(value) for name, value in self._env.items()
-        }
+        own = {name: self._fill_placeholders(value) for name, value in self._env.items()}
         with (self.folder / "server.log").open("ab") as log:
             try:
                 self._child = start_blocking_process(
                     command,
                     folder=self.folder,
-                    environ=environ,
+                    environ={**base} | own,
                     stdin=DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -203,19 +207,10 @@ class EphemeralServer:
                     "check its command"
                 ) from error
 
-    def _choose_free_port(self) -> int:
-        """A port that nothing else uses, or that program would answer the health check."""
-        for _ in range(_PORT_ATTEMPTS):
-            port = self._choose_port()
-            if not _is_taken(port):
-                return port
-        raise SystemGone(f"port {port} and those before it are taken; choose others")
-
     def _fill_placeholders(self, text: str) -> str:
         config = self.folder / next(iter(self._files), "")
-        for mark, value in zip(
-            PLACEHOLDERS, (self.port, self.folder / "state", config), strict=True
-        ):
+        values = (self.port, self.folder / "state", config)
+        for mark, value in zip(PLACEHOLDERS, values, strict=True):
             text = text.replace(mark, str(value))
         return text
 
@@ -235,9 +230,9 @@ class EphemeralServer:
         if is_ready:
             return True
         if time.monotonic() > self._deadline:
-            path = self._health or "/"
-            why = f" ({path}: {self._last_reply})" if self._ready is None else ""
-            hint = ""
+            why = hint = ""
+            if self._ready is None:
+                why = f" ({self._health or '/'}: {self._last_reply})"
             if self._ready is None and self._replies:
                 hint = "it replies, so let server.health name a path that it answers with 200; "
             raise SystemGone(
@@ -265,10 +260,6 @@ class EphemeralServer:
         if self._child is not None:
             self._child.end()
 
-    async def _end_async(self) -> None:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._end)
-
     def _remove_folder(self) -> None:
         """Remove the folder, unless the caller owns it."""
         if self._owns_folder and self._folder is not None:
@@ -286,10 +277,3 @@ def _is_taken(port: int) -> bool:
         except OSError:
             return True
         return False
-
-
-def _read_log_tail(log: Path) -> list[str]:
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
-        text = file.read().decode("utf-8", "replace")
-    return [line for line in text.splitlines() if line.strip()][-_TAIL_LINES:]

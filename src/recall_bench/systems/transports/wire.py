@@ -17,6 +17,12 @@ class WireMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """A request or a reply."""
 
 
+class MemoryRequest(WireMessage, frozen=True, kw_only=True):
+    """A request about one memory, by its name."""
+
+    memory: str
+
+
 class HealthRequest(WireMessage, frozen=True, kw_only=True):
     """Asks for the name of the system, and whether it is ready."""
 
@@ -75,10 +81,9 @@ class WireTurn(WireMessage, frozen=True, kw_only=True):
     text: str
 
 
-class IngestRequest(WireMessage, frozen=True, kw_only=True):
+class IngestRequest(MemoryRequest, frozen=True, kw_only=True):
     """Ingests one episode. They come in story order, each once."""
 
-    memory: str
     day: int
     id: str
     """The episode's id; a passage that gives it back can be traced."""
@@ -94,16 +99,13 @@ class IngestRequest(WireMessage, frozen=True, kw_only=True):
     """The session that the whole episode belongs to, if it belongs to one."""
 
 
-class SettleRequest(WireMessage, frozen=True, kw_only=True):
+class SettleRequest(MemoryRequest, frozen=True, kw_only=True):
     """Replied to once everything ingested can be asked about. Comes at every checkpoint."""
 
-    memory: str
 
-
-class AskRequest(WireMessage, frozen=True, kw_only=True):
+class AskRequest(MemoryRequest, frozen=True, kw_only=True):
     """Asks a question."""
 
-    memory: str
     question: str
     id: str
     """Opaque, and the same whenever the same question is asked."""
@@ -148,10 +150,8 @@ class AnswerReply(WireMessage, frozen=True, kw_only=True):
     usage: WireUsage | None = None
 
 
-class AttestRequest(WireMessage, frozen=True, kw_only=True):
+class AttestRequest(MemoryRequest, frozen=True, kw_only=True):
     """Asks how many days a memory has ingested."""
-
-    memory: str
 
 
 class AttestReply(WireMessage, frozen=True, kw_only=True):
@@ -161,10 +161,8 @@ class AttestReply(WireMessage, frozen=True, kw_only=True):
     """None if it cannot say."""
 
 
-class InspectRequest(WireMessage, frozen=True, kw_only=True):
+class InspectRequest(MemoryRequest, frozen=True, kw_only=True):
     """Asks what a memory holds. Comes at every checkpoint, after `settle`."""
-
-    memory: str
 
 
 class InspectReply(WireMessage, frozen=True, kw_only=True):
@@ -176,10 +174,9 @@ class InspectReply(WireMessage, frozen=True, kw_only=True):
     """The size of everything, index included; None if it cannot say."""
 
 
-class EraseRequest(WireMessage, frozen=True, kw_only=True):
+class EraseRequest(MemoryRequest, frozen=True, kw_only=True):
     """Erases from a memory. Sent only if `offers` has the part for this scope."""
 
-    memory: str
     scope: str
     """`forget`: everything about a subject, `delete`: an episode, `session`, `person`, or `days`:
     from now on, everything older than this many days before the latest."""
@@ -196,10 +193,8 @@ class ErasedReply(WireMessage, frozen=True, kw_only=True):
     """How many entries, if that is known."""
 
 
-class StoredRequest(WireMessage, frozen=True, kw_only=True):
+class StoredRequest(MemoryRequest, frozen=True, kw_only=True):
     """Asks for every entry that a memory holds. Sent only if `offers` has `stored`."""
-
-    memory: str
 
 
 class WireEntry(WireMessage, frozen=True, kw_only=True):
@@ -217,19 +212,15 @@ class StoredReply(WireMessage, frozen=True, kw_only=True):
     entries: tuple[WireEntry, ...] = ()
 
 
-class ConsolidateRequest(WireMessage, frozen=True, kw_only=True):
+class ConsolidateRequest(MemoryRequest, frozen=True, kw_only=True):
     """Replied to once the memory has done what it does from time to time, such as summaries.
 
     Sent only if `offers` has `consolidate`.
     """
 
-    memory: str
 
-
-class SaveRequest(WireMessage, frozen=True, kw_only=True):
+class SaveRequest(MemoryRequest, frozen=True, kw_only=True):
     """Saves the memory's present state."""
-
-    memory: str
 
 
 class SaveReply(WireMessage, frozen=True, kw_only=True):
@@ -252,10 +243,8 @@ class DropRequest(WireMessage, frozen=True, kw_only=True):
     snapshot: str
 
 
-class CloseRequest(WireMessage, frozen=True, kw_only=True):
+class CloseRequest(MemoryRequest, frozen=True, kw_only=True):
     """Closes a memory."""
-
-    memory: str
 
 
 class DoneReply(WireMessage, frozen=True, kw_only=True):
