@@ -18,8 +18,7 @@ import msgspec
 import openapi
 
 from recall_bench.cli.command_kinds import GroupedCommand, render_complete_help
-from recall_bench.cli.commands import list_names, read_commands
-from recall_bench.cli.main import cli
+from recall_bench.cli.main import cli, list_names, read_commands
 from recall_bench.core import errors, event, profile, user_code
 from recall_bench.core.settings import describe_settings
 from recall_bench.features.selection.selectors import keyword as hints

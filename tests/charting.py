@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.reporting.pages.document import load_vega_script
 
 

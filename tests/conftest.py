@@ -30,7 +30,6 @@ from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.engine import process_worker
 from recall_bench.stories import shipped
 from recall_bench.systems.python import isolated_system
 from tests.ada_trials import declare_trials
@@ -39,7 +38,7 @@ from tests.flushing import skip_flushes
 from tests.short_stories import share_short_stories
 from tests.sketched_pictures import RUN_MODULES, sketch_pictures, write_pictures
 from tests.thoroughness import IS_EXHAUSTIVE, choose_number
-from tests.warm_server import find_plain_server, find_warm_server, find_warm_workers
+from tests.warm_server import find_plain_server, find_warm_server
 
 EPOCH = date(2024, 1, 1)
 
@@ -48,7 +47,6 @@ shipped.DEMO = (shipped.SAMPLE,)
 
 # Tests of that very thing ask for the fixture `own_server`.
 vars(isolated_system)["ForkServer"] = find_warm_server
-vars(process_worker)["ForkServer"] = find_warm_workers
 
 # So do tests that look at the picture of a run, with `real_pictures`.
 sketch_pictures()
@@ -284,7 +282,6 @@ def anyio_backend() -> str:
 def own_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the processes of adapters and workers as a run does, from a server of its own."""
     monkeypatch.setattr(isolated_system, "ForkServer", ForkServer)
-    monkeypatch.setattr(process_worker, "ForkServer", ForkServer)
 
 
 @pytest.fixture

@@ -11,17 +11,17 @@ import pytest
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.settings import Settings
-from recall_bench.engine import execution, experiment
+from recall_bench.engine import experiment
 from recall_bench.engine.runs.output_paths import PICTURES
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary
 from recall_bench.reporting.heatmap.heatmap_data import build_run_heatmap
 from recall_bench.reporting.heatmap.heatmap_picture import build_heatmap_spec
 
-RUN_MODULES = (execution, experiment)
+RUN_MODULES = (experiment,)
 """Those that call `write_views`."""
 
-write_pictures = execution.write_views
+write_pictures = experiment.write_views
 
 
 def write_sketches(settings: Settings, folder: RunFolder, summary: Summary) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.cli.commands import list_names
+from recall_bench.cli.main import list_names
 from recall_bench.core import errors
 from recall_bench.features.doctor import recall_checks
 from recall_bench.stories.seeds import WorldSeed

@@ -1,6 +1,6 @@
 """Servers that all tests of a process share: starting one for each run takes 0.2 s to 2 s.
 
-One copies itself for the processes of adapters, one for the workers of runs, and one for commands.
+One copies itself for the processes of adapters, and one for commands.
 """
 
 import os
@@ -9,17 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from recall_bench.core.fork_server import FORK, MESSAGE_BYTES, ForkServer
-from tests.thoroughness import IS_EXHAUSTIVE
-
-_READ_EARLY = """
-from recall_bench.judging.offline.lexicon import load_lexicon
-from recall_bench.systems.models.static_embedding import embed
-from {template} import main
-
-load_lexicon()
-embed(["early"])
-main()
-"""
 
 _servers: dict[tuple[int, object], "WarmForkServer"] = {}
 """By the process that talks to it: a copy of that process must not share the conversation."""
@@ -73,25 +62,6 @@ def find_plain_server(
 ) -> WarmForkServer:
     """The server of this process that has imported what one of the product has, and no more."""
     return find_server("plain adapters", command, environ)
-
-
-def find_warm_workers(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environ: Mapping[str, str],
-) -> WarmForkServer:
-    """The server of this process for workers with such an environment, in the place of a new one.
-
-    It has imported what the first run had: what a later one has imported beyond it, each of its
-    workers imports by itself. It has also read the word vectors and the words of the judge, which
-    each worker of most runs would read for 0.2 s.
-    """
-    given = {name: value for name, value in environ.items() if name != "PYTEST_CURRENT_TEST"}
-    if not IS_EXHAUSTIVE:
-        *python, _, template, modules = command
-        command = (*python, "-c", _READ_EARLY.format(template=template), modules)
-    return find_server(frozenset(given.items()), command, given)
 
 
 def find_server(use: object, command: Sequence[str], environ: Mapping[str, str]) -> WarmForkServer:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.append_log import LineChain
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.event import (
     Answered,
@@ -25,7 +26,6 @@ from recall_bench.core.event import (
     encode_event,
 )
 from recall_bench.core.fingerprint import digest_questions
-from recall_bench.core.line_chain import LineChain
 from recall_bench.core.memory import Answer, Passage, SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
 from recall_bench.core.scenario import Disclosure, Evidence, Item, Truth

@@ -5,7 +5,7 @@ Everything that the command line does is here as a function; names are imported 
 
 from typing import TYPE_CHECKING
 
-from recall_bench.core.lazy_exports import make_lazy_exports
+from recall_bench.core.runtime import make_lazy_exports
 
 if TYPE_CHECKING:
     from recall_bench.core.errors import BenchError as BenchError

@@ -8,26 +8,24 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.event_loop import run_in_thread
-from recall_bench.core.output_folder import refuse_other_files
+from recall_bench.core.folders import refuse_other_files
 from recall_bench.core.plan import Calendar, parse_range
 from recall_bench.core.profile import read_settings as read_settings  # noqa: PLC0414
+from recall_bench.core.runtime import run_in_thread
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.core.suggestion import suggest
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.user_code import require_libraries
 from recall_bench.engine.assembly import assemble
-from recall_bench.engine.execution import write_views
-from recall_bench.engine.experiment import execute, execute_async
+from recall_bench.engine.experiment import RunResult, execute, execute_async, write_views
 from recall_bench.engine.job import Job, Observer
 from recall_bench.engine.rejudge_assembly import assemble_rejudge
 from recall_bench.engine.runs.journal import JOURNAL
 from recall_bench.engine.runs.output_paths import RESULT_FILES
 from recall_bench.engine.runs.result_files import export_files
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.engine.runs.summary import Summary, summarise
 from recall_bench.stories.shipped import load_catalogue
 from recall_bench.stories.story_folders import find_story, load_story

@@ -9,7 +9,7 @@ from types import FrameType
 
 import pytest
 
-from recall_bench.core.line_chain import LineChain, split_link
+from recall_bench.core.append_log import LineChain, split_link
 from tests.commands import Invoke
 
 LIMIT_S = 20
@@ -189,7 +189,7 @@ def test_a_section_of_a_matrix_that_is_no_mapping(
 def test_a_gzip_file_that_unpacks_to_too_much(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.core.untrusted_file.UNPACKED_ALWAYS", 1000)
+    monkeypatch.setattr("recall_bench.core.untrusted_json.UNPACKED_ALWAYS", 1000)
     path = tmp_path / "data.json.gz"
     path.write_bytes(gzip.compress(b"[" + b" " * 1_000_000 + b"]"))
 

@@ -13,7 +13,7 @@ from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.engine.execution import write_progress_file
+from recall_bench.engine.experiment import write_progress_file
 from recall_bench.engine.job import Job
 from recall_bench.engine.runs.output_paths import PROGRESS
 from recall_bench.engine.runs.result_files import export_files

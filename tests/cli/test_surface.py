@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from recall_bench.cli.commands import group_commands, list_names, read_commands, read_old_names
-from recall_bench.cli.main import cli
+from recall_bench.cli.main import cli, group_commands, list_names, read_commands, read_old_names
 from recall_bench.core.settings import describe_settings
 from tests.commands import Invoke
 

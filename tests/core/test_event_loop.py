@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from recall_bench.core.event_loop import run_in_thread, run_to_end
+from recall_bench.core.runtime import run_in_thread, run_to_end
 
 
 async def add(first: int, second: int) -> tuple[int, str]:

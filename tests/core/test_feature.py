@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from recall_bench.cli import commands
+from recall_bench.cli import main
 from recall_bench.core import feature
 from recall_bench.core.errors import UsageError
 from recall_bench.core.feature import Command, Feature, list_features, list_offers, load_target
@@ -19,7 +19,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     """The features that are installed; more can be added before they are listed."""
     entries = list(feature.read_entry_points(feature.GROUP))
     monkeypatch.setattr(feature, "read_entry_points", lambda _: EntryPoints(entries))
-    caches = (list_features, commands.read_commands)
+    caches = (list_features, main.read_commands)
     for cached in caches:
         cached.cache_clear()
     yield entries
@@ -64,7 +64,7 @@ def test_a_command_of_ours_cannot_be_replaced(installed: list[EntryPoint]) -> No
     installed.append(point(f"{__name__}:OWN_RUN"))
 
     with pytest.raises(UsageError, match="two commands are called 'run'"):
-        commands.read_commands()
+        main.read_commands()
 
 
 @pytest.mark.parametrize("target", ["no_such_module:x", "json:no_such_name"])

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from recall_bench.core import signals
-from recall_bench.core.signals import cancel_on_signals
+from recall_bench.core import runtime as signals
+from recall_bench.core.runtime import cancel_on_signals
 
 pytestmark = [
     pytest.mark.anyio,

@@ -1,6 +1,6 @@
 """One table, set in columns for a terminal or as Markdown, that no cell can break."""
 
-from recall_bench.core.tables import (
+from recall_bench.core.plain_text import (
     Column,
     Table,
     escape_markdown,

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.atomic_file import AtomicFile, replace_file, write_shared_file
-from recall_bench.core.temporary_files import (
+from recall_bench.core.atomic_file import (
+    AtomicFile,
     TemporaryFolder,
     identify_process,
     is_running,
     name_beside,
+    replace_file,
     sweep_folder,
+    write_shared_file,
 )
 
 DEAD = 2**22 + 1

@@ -112,7 +112,7 @@ async def test_the_judge_sees_the_evidence_window_and_never_the_future(
 async def test_a_full_docket_loses_nothing(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.engine.local_engine.MAX_WAITING", 0)
+    monkeypatch.setattr("recall_bench.engine.scheduler.MAX_WAITING", 0)
 
     states = await rehearsal.run(fig())
 

@@ -15,7 +15,7 @@ from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import Checkpoint, Plan, Trial
 from recall_bench.core.scenario import Item, Scenario, Truth
 from recall_bench.core.settings import Settings
-from recall_bench.core.untrusted_file import open_regular_file
+from recall_bench.core.untrusted_json import open_regular_file
 from recall_bench.engine.components import Components
 from recall_bench.engine.job import Job
 from recall_bench.engine.runs.journal import JOURNAL, Journal, read_events_of

@@ -17,8 +17,8 @@ import httpx
 import msgspec
 
 from recall_bench.core.errors import BenchError
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.redaction import Redactor
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Verdict
 from recall_bench.features.models.batch_delivery import ResultLines

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from recall_bench.core.append_log import LineChain, split_link
 from recall_bench.core.fingerprint import digest_text
-from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.memory import Passage
 from recall_bench.core.plan import DrawnStory
 from recall_bench.engine.runs.journal import JOURNAL, encode_events, read_events

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
+from recall_bench.core.append_log import LineChain, split_link
 from recall_bench.core.diagnosis import (
     Diagnosis,
     SystemHealth,
@@ -13,7 +14,6 @@ from recall_bench.core.diagnosis import (
     load_diagnosis,
     save_diagnosis,
 )
-from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
 from recall_bench.engine.experiment import execute

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 import recall_bench
-from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import CorpusMismatch, UsageError
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.core.plan import Ingest
 from recall_bench.stories import shipped
 from recall_bench.stories.persona import inspect_persona

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from recall_bench.core.tables import Table
+    from recall_bench.core.plain_text import Table
 
 
 def forward_to_stderr() -> contextlib.AbstractContextManager[object]:
@@ -82,7 +82,7 @@ def show_build(persona: str, days: int) -> Iterator[Callable[[int], None]]:
 def print_table(table: "Table") -> None:
     """Print a table: with rich at a terminal, else in plain columns."""
     if not sys.stdout.isatty():
-        from recall_bench.core.tables import render_text
+        from recall_bench.core.plain_text import render_text
 
         click.echo("\n".join(render_text(table)))
         return

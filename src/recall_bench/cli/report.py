@@ -7,7 +7,7 @@ import click
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import PATH, SCORE, add_json_option, option
-from recall_bench.core.garbage_collector import pause_collector
+from recall_bench.core.runtime import pause_collector
 
 if TYPE_CHECKING:
     from recall_bench.engine.runs.run_folder import RunFolder

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recall_bench.core.settings import Settings
+    from recall_bench.engine.experiment import RunResult
     from recall_bench.engine.job import Job
-    from recall_bench.engine.runs.run_result import RunResult
     from recall_bench.reporting.analyses.attribution import Attribution
     from recall_bench.reporting.publication import PublishedReport
 
@@ -169,7 +169,7 @@ def run_job(job: "Job", *, is_quiet: bool = False, keep_going: bool = True) -> "
     """
     from recall_bench.cli.run_display import watch_run
     from recall_bench.engine.experiment import execute
-    from recall_bench.engine.first_failures import EarlyFailureCheck
+    from recall_bench.engine.job import EarlyFailureCheck
 
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)

@@ -27,8 +27,8 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.settings import Executor
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.usage import format_dollars
-from recall_bench.engine.execution import write_progress_file
 from recall_bench.engine.executor import OnPool
+from recall_bench.engine.experiment import write_progress_file
 from recall_bench.engine.job import Job, Observer
 from recall_bench.engine.runs.summary import summarise_checkpoint
 from recall_bench.reporting.formats import format_duration, format_round_duration

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import field
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.core.memory import UNDECLARED, Asker, Clock, SystemCard
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime

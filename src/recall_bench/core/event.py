@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import field
 
+from recall_bench.core.append_log import split_link
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.environment import EnvironmentCard
-from recall_bench.core.line_chain import split_link
 from recall_bench.core.memory import Answer, Delivery, Exchange, ReaderCard
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.record import Record

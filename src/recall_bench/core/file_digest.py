@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from recall_bench.core.plan import FileCard
-from recall_bench.core.untrusted_file import open_regular_file
+from recall_bench.core.untrusted_json import open_regular_file
 
 CHUNK = 1 << 20
 """Bytes read at a time."""

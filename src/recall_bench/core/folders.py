@@ -4,12 +4,14 @@ import os
 import re
 import shutil
 import stat
+import sys
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-from recall_bench.core.errors import DataError, Malformed
-from recall_bench.core.temporary_files import TemporaryFolder
+from recall_bench.core.atomic_file import TemporaryFolder
+from recall_bench.core.errors import DataError, Malformed, UsageError
 
 _FICLONE = 0x40049409
 """The ioctl of Linux that lets two files share blocks until one changes."""
@@ -158,3 +160,40 @@ def copy_file(source: str | Path, target: str | Path) -> str | Path:
         return target
     except (ImportError, OSError):
         return shutil.copy2(source, target)
+
+
+def find_cache_folder() -> Path:
+    """Where played personas are kept: `RECALL_BENCH_CACHE`, or the platform's cache folder."""
+    if named := os.environ.get("RECALL_BENCH_CACHE"):
+        return Path(named)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "recall-bench"
+
+
+def make_cache_folder(folder: Path) -> None:
+    """Make a folder of the cache; where that is impossible, say what to set."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileNotFoundError, NotADirectoryError, FileExistsError, PermissionError) as error:
+        raise UsageError(
+            f"{folder}: cannot be made ({error.strerror}); set RECALL_BENCH_CACHE to a folder that "
+            "can be written to"
+        ) from None
+
+
+def refuse_other_files(folder: Path, own: Collection[str]) -> None:
+    """UsageError if the folder holds anything but these names; hidden files are ignored."""
+    if not folder.is_dir():
+        return
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    foreign = [name for name in names if name not in own]
+    if foreign:
+        raise UsageError(
+            f"{folder}: holds files that were not written here, such as {foreign[0]}; "
+            "name an empty folder, or a new one"
+        )

@@ -8,8 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from recall_bench.core.errors import DataError, Malformed
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_line
+from recall_bench.core.untrusted_json import decode_untrusted_line, read_regular_file
 
 LineT = TypeVar("LineT")
 

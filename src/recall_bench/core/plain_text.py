@@ -2,7 +2,8 @@
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 WIDTH = 100
 LABEL = 13
@@ -71,3 +72,89 @@ def pick_evenly(count: int, room: int) -> list[int]:
     if room == 1:
         return [count - 1]
     return [round(place * (count - 1) / (room - 1)) for place in range(room)]
+
+
+_MARKDOWN = re.compile(r"[\\*|\[\]]|<(?=\S)|^>|(?<![^\W_])_|_(?![^\W_])")
+"""What Markdown interprets. An underscore within a word and `<` before a space are only text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: figures stand at the right, text at the left."""
+
+    head: str
+    width: int = 0
+    """The least width."""
+    is_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns, and one cell a column for each row."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    gap: str = "  "
+    """What stands between two columns in a terminal; if empty, a space between those that touch."""
+
+
+def make_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], text: Iterable[int] = ()
+) -> Table:
+    """A table whose first column is text, as are those in the places of `text`."""
+    words = {0, *text}
+    columns = [Column(head, is_text=place in words) for place, head in enumerate(heads)]
+    return Table(columns, [tuple(row) for row in rows])
+
+
+def render_text(table: Table, *, rule: str = "") -> list[str]:
+    """The table in columns of equal width; `rule` is the line below the heads, if any."""
+    cells = [[clean_text(cell) for cell in row] for row in table.rows]
+    heads = [column.head for column in table.columns]
+    widths = [
+        max(column.width, *(len(row[place]) for row in (heads, *cells)))
+        for place, column in enumerate(table.columns)
+    ]
+    aligned = [
+        [
+            cell.ljust(width) if column.is_text else cell.rjust(width)
+            for cell, width, column in zip(row, widths, table.columns, strict=True)
+        ]
+        for row in (heads, *cells)
+    ]
+    gaps = ["", *(table.gap or _find_gap(pair) for pair in _pair_columns(aligned))]
+    lines = [
+        "".join(gap + cell for gap, cell in zip(gaps, row, strict=True)).rstrip() for row in aligned
+    ]
+    return [lines[0], rule, *lines[1:]] if rule else lines
+
+
+def _pair_columns(rows: Sequence[Sequence[str]]) -> Iterator[list[tuple[str, str]]]:
+    """The cells of each two columns that stand beside each other."""
+    for place in range(1, len(rows[0])):
+        yield [(row[place - 1], row[place]) for row in rows]
+
+
+def _find_gap(pair: Iterable[tuple[str, str]]) -> str:
+    """A space if in any row the end of one cell touches the start of the next."""
+    touches = any(left[-1:].strip() and right[:1].strip() for left, right in pair)
+    return " " if touches else ""
+
+
+def render_markdown(table: Table, *, has_markup: bool = False) -> str:
+    """The table as Markdown; its cells are plain text, or Markdown if it `has_markup`."""
+    escape = _escape_bars if has_markup else escape_markdown
+    marks = ["---" if column.is_text else "--:" for column in table.columns]
+    rows = [[column.head for column in table.columns], *table.rows]
+    lines = [f"| {' | '.join(map(escape, row))} |" for row in rows]
+    return "\n".join([lines[0], f"|{'|'.join(marks)}|", *lines[1:]])
+
+
+def escape_markdown(text: str) -> str:
+    """Text on one line that Markdown shows as it is; only code between backticks stays code."""
+    return _MARKDOWN.sub(r"\\\g<0>", " ".join(clean_text(text).split()))
+
+
+def _escape_bars(cell: str) -> str:
+    """A cell that neither a bar nor a line break can end."""
+    return " ".join(cell.replace("\\|", "|").replace("|", "\\|").split())

@@ -14,7 +14,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings, apply_overrides, describe_settings
 from recall_bench.core.suggestion import suggest
 from recall_bench.core.type_words import split_type_error
-from recall_bench.core.untrusted_file import require_file
+from recall_bench.core.untrusted_json import require_file
 
 
 class _ProfileSection(msgspec.Struct, rename="camel", forbid_unknown_fields=True):

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.garbage_collector import pause_collector
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import MAX_DEPTH
+from recall_bench.core.runtime import pause_collector
+from recall_bench.core.untrusted_json import MAX_DEPTH, read_regular_file
 
 if TYPE_CHECKING:
     from yaml import MappingNode, Node, ScalarNode, YAMLError

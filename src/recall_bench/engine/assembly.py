@@ -8,8 +8,8 @@ from typing import TypeVar
 from recall_bench.core.errors import BenchError, Problems, UsageError, raise_problems
 from recall_bench.core.event import Declared
 from recall_bench.core.event_redaction import redact_plan
+from recall_bench.core.folders import refuse_other_files
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader, SystemCard
-from recall_bench.core.output_folder import refuse_other_files
 from recall_bench.core.plan import (
     FULL,
     Checkpoint,

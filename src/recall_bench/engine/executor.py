@@ -9,10 +9,9 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import Plan
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.core.trial_states import TrialStates
-from recall_bench.engine.backlog import WITHOUT_VERDICT, Backlog
 from recall_bench.engine.components import ComponentFactory, RunContext
 from recall_bench.engine.job import Job, PlanRunner
-from recall_bench.engine.local_engine import run_plan
+from recall_bench.engine.scheduler import WITHOUT_VERDICT, Backlog, run_plan
 
 if TYPE_CHECKING:
     from recall_bench.engine.worker_pool import WorkerPool

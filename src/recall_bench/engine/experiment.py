@@ -7,6 +7,7 @@ one cell (`execute`), `ablate` a base and its variants, `eval` a system and then
 
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -24,18 +25,75 @@ from recall_bench.core.errors import (
     find_single_fault,
 )
 from recall_bench.core.event import Event
-from recall_bench.core.event_loop import run_to_end
+from recall_bench.core.feature import load_target
+from recall_bench.core.plan import Shard
+from recall_bench.core.runtime import cancel_on_signals, run_to_end
 from recall_bench.core.settings import Settings
-from recall_bench.core.signals import cancel_on_signals
-from recall_bench.core.trial_states import TrialStates
+from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.engine.execution import build_result, lacks_views, write_views
 from recall_bench.engine.executor import OnPool, choose_runner, make_pool_runner, open_pool
 from recall_bench.engine.job import Job, Observer, PlanRunner
 from recall_bench.engine.runs.journal import JOURNAL, read_events
+from recall_bench.engine.runs.output_paths import FAILURES, PICTURES, PROGRESS, QUESTIONS, RESULT
+from recall_bench.engine.runs.result_files import export_files
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.runs.run_result import RunResult
-from recall_bench.engine.runs.summary import summarise
+from recall_bench.engine.runs.summary import RunStatus, Summary, are_reviews_over_budget, summarise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardProgress:
+    """The trials that one shard owes, and those still to be asked or judged."""
+
+    part: Shard
+    owed: int
+    open: int
+
+    def __str__(self) -> str:
+        return f"part {self.part}: {self.owed - self.open:,} of {self.owed:,} trials"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RunResult:
+    """How a run ended."""
+
+    folder: RunFolder
+    summary: Summary
+    warnings: tuple[str, ...]
+    stopped_by: BenchError | None = None
+    """What ended it early: an unreachable system or judge, a spent budget, an interruption."""
+    was_finished: bool = False
+    """Whether the folder held the finished run already, so that nothing was asked."""
+    part: ShardProgress | None = None
+    """The progress of the shard, where the run is one; the rest of the plan does not count."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the scores may be quoted: everything was asked, and failures were few."""
+        return self.summary.validity.status is RunStatus.VALID
+
+    @property
+    def exit_code(self) -> int:
+        """As the table in `recall_bench.core.errors` has it."""
+        if self.stopped_by is not None:
+            return self.stopped_by.exit_code
+        overall, part = self.summary.overall, self.part
+        if self.summary.unstarted or (overall.open if part is None else part.open):
+            return 4
+        owed = overall.owed if part is None else part.owed
+        if overall.not_answered > self.summary.plan.error_budget * owed:
+            return 5
+        reviews, others = self.summary.reviews, self.summary.other_verdicts
+        if (
+            overall.not_judged
+            or are_reviews_over_budget(reviews, self.summary.plan.error_budget)
+            or any(each.failed for each in others)
+        ):
+            return 6
+        return 4 if reviews.open or any(each.open for each in others) else 0
+
+    def __repr__(self) -> str:
+        status, system = self.summary.validity.status.value, self.folder.plan.system.name
+        return f"<{type(self).__name__}: {system}, {status}, {str(self.folder.path)!r}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,3 +439,67 @@ def _skip_cell(cell: ExperimentCell, reason: BenchError) -> CellOutcome:
     if is_run_finished(cell.folder):
         return CellOutcome(cell=cell, was_finished=True)
     return CellOutcome(cell=cell, error=reason, was_begun=False)
+
+
+def build_result(job: Job, stopped_by: BenchError | None) -> RunResult:
+    """Write the result files of a job that ended or was stopped, and return its result."""
+    if stopped_by is not None and not job.journal.exists():
+        raise stopped_by
+    # Trials that are asked again count as open in the view of a run, and not in its journal.
+    if job.view is None or job.settings.retry_errors:
+        folder = RunFolder.open(job.folder)
+    else:
+        folder = copy(job.view)
+    summary = summarise(folder)
+    write_views(job.settings, folder, summary)
+    return RunResult(
+        folder=folder,
+        summary=summary,
+        warnings=tuple(job.warnings),
+        stopped_by=stopped_by,
+        was_finished=job.was_finished,
+        part=_count_shard(job, folder.states),
+    )
+
+
+def _count_shard(job: Job, states: TrialStates) -> ShardProgress | None:
+    if job.shard is None:
+        return None
+    reached = job.list_states(states)
+    still_open = reached.count(TrialState.OPEN) + reached.count(TrialState.ANSWERED)
+    return ShardProgress(part=job.shard, owed=len(reached), open=still_open)
+
+
+def lacks_views(settings: Settings, folder: Path) -> bool:
+    """Whether a file is missing that `write_views` writes, because its process was killed."""
+    pictures = [folder / name for name in PICTURES] if settings.heatmap_png else []
+    wanted = [path for path in _list_views(settings, folder).values() if path is not None]
+    return not all(path.exists() for path in wanted + pictures)
+
+
+def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
+    """Every file a run leaves beside its journal, where the settings want it."""
+    export_files(folder, **_list_views(settings, folder.path))
+    if settings.heatmap_png:
+        # Pictures belong to the report, which lies above the engine.
+        draw = load_target("recall_bench.reporting.heatmap.heatmap_picture:draw_run")
+        draw(folder, summary, *(folder.path / name for name in PICTURES))
+
+
+def _list_views(settings: Settings, folder: Path) -> dict[str, Path | None]:
+    questions = settings.question_log or folder / QUESTIONS
+    return {
+        "result": settings.json_out or folder / RESULT,
+        "progress": settings.progress_jsonl or folder / PROGRESS,
+        "questions": questions if settings.write_question_log else None,
+        "failures": settings.failure_log or folder / FAILURES,
+    }
+
+
+def write_progress_file(job: Job) -> None:
+    """Bring a running job's progress.jsonl up to date."""
+    if job.view is None:
+        raise AssertionError("a job that runs has a view")
+    # A copy, because what is computed from a folder is kept with it, and this one changes.
+    folder = copy(job.view)
+    export_files(folder, progress=job.settings.progress_jsonl or folder.path / PROGRESS)

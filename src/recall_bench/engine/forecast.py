@@ -27,10 +27,10 @@ from recall_bench.core.event import (
     RunStarted,
     Settled,
 )
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import Answer, MemorySystem
 from recall_bench.core.plan import NAMED_RANGES, Plan, SampleMode, Trial
 from recall_bench.core.record import ComputedRecord
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.trial_states import ScenarioStates

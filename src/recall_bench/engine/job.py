@@ -1,5 +1,6 @@
 """A job: one run that can be started, stopped at any moment, and continued."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from recall_bench.core.diagnosis import load_diagnosis
 from recall_bench.core.distribution import get_version
 from recall_bench.core.environment import describe_environment
-from recall_bench.core.errors import DataError, OtherPlan, UsageError
-from recall_bench.core.event import Declared, Event, RunResumed, RunStarted
+from recall_bench.core.errors import DataError, OtherPlan, SystemBroken, UsageError
+from recall_bench.core.event import Answered, Declared, Event, NotAnswered, RunResumed, RunStarted
 from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.folders import remove_folder
 from recall_bench.core.plan import Plan, ScenarioCard, Shard, Trial
@@ -21,12 +22,13 @@ from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStat
 from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit, collect_shard_units, list_states
 from recall_bench.engine.components import ComponentFactory, Components, RunContext
-from recall_bench.engine.local_engine import run_plan
 from recall_bench.engine.runs.journal import JOURNAL, Journal, read_events
 from recall_bench.engine.runs.run_folder import RunFolder
+from recall_bench.engine.scheduler import run_plan
 
 if TYPE_CHECKING:
     from recall_bench.engine.score_bounds import BoundsComputer
+
 
 _EXCHANGE = ".exchange"
 _OPENING = b'{"type":"run_started"'
@@ -286,3 +288,42 @@ class Job:
         if kept is not None and kept.id == scenario:
             return kept
         return self.components.load_planned(self._planned[scenario])
+
+
+FIRST_QUESTIONS = 20
+
+
+class EarlyFailureCheck:
+    """An observer that raises SystemBroken when the first questions fail in one way."""
+
+    def __init__(self, observe: Observer) -> None:
+        self._observe = observe
+        self._is_watching = True
+        self._failures = 0
+        self._way: str | None = None
+
+    def __call__(self, event: Event, states: TrialStates) -> None:
+        """Pass the event on, and count it while nothing was answered."""
+        self._observe(event, states)
+        if not self._is_watching:
+            return
+        match event:
+            case Answered():
+                self._is_watching = False
+            case NotAnswered(fault=fault, message=message):
+                self._count_failure(f"{fault}: {message}", states)
+
+    def _count_failure(self, text: str, states: TrialStates) -> None:
+        # Durations and counts differ between failures of one kind.
+        way = re.sub(r"\d+", "0", text)
+        known = states.scenarios.values()
+        answered = sum(each.done_count - each.error_count for each in known)
+        if answered or self._way not in (None, way):
+            self._is_watching = False
+            return
+        self._way, self._failures = way, self._failures + 1
+        if self._failures == FIRST_QUESTIONS:
+            raise SystemBroken(
+                f"the first {FIRST_QUESTIONS} questions failed in the same way: {text}; fix the "
+                "system and use a new folder (--into), or add --keep-going to ask all questions"
+            )

@@ -20,7 +20,7 @@ import anyio
 import anyio.to_thread
 
 from recall_bench.core.redacted_output import redact_output
-from recall_bench.core.signals import STOP_SIGNALS
+from recall_bench.core.runtime import STOP_SIGNALS
 from recall_bench.engine.worker import Worker
 from recall_bench.engine.worker_messages import (
     OnEvents,

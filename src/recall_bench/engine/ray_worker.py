@@ -16,7 +16,7 @@ import anyio
 
 from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import SystemGone, UsageError
-from recall_bench.core.signals import STOP_SIGNALS
+from recall_bench.core.runtime import STOP_SIGNALS
 from recall_bench.engine.worker import Worker
 from recall_bench.engine.worker_messages import (
     OnEvents,

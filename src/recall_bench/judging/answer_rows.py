@@ -17,10 +17,10 @@ import msgspec
 from msgspec import Meta
 
 from recall_bench.core.errors import DataError, JudgeFault, Malformed, UsageError
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import Answer
 from recall_bench.core.record import Record
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.scenario import (
     Episode,
     Evidence,
@@ -30,8 +30,11 @@ from recall_bench.core.scenario import (
     Truth,
     compute_story_date,
 )
-from recall_bench.core.untrusted_file import UNPACKED_ALWAYS, read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_line
+from recall_bench.core.untrusted_json import (
+    UNPACKED_ALWAYS,
+    decode_untrusted_line,
+    read_regular_file,
+)
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, Verdict
 from recall_bench.judging.judge_calls import JudgeLimits, JudgeOutcomes, judge_all
 from recall_bench.judging.judges import resolve_judge

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import cast
 
 from recall_bench.core import user_code
-from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import JudgeFault, UsageError
 from recall_bench.core.feature import find_offer
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.core.redaction import redact_message
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings

@@ -10,7 +10,6 @@ from functools import partial
 from types import ModuleType
 from typing import Protocol, runtime_checkable
 
-from recall_bench.core.daemon_thread import run_in_daemon_thread
 from recall_bench.core.errors import (
     BenchError,
     JudgeBusy,
@@ -19,6 +18,7 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.core.plain_text import escape_surrogates
+from recall_bench.core.runtime import run_in_daemon_thread
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.user_code import (
     describe_error,

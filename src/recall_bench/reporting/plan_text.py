@@ -5,13 +5,15 @@ from functools import partial
 
 from recall_bench.core.plain_text import (
     NO_DATA,
+    Column,
+    Table,
     clean_text,
     format_fact,
     format_heading,
     format_quantity,
     pick_evenly,
+    render_text,
 )
-from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.core.usage import format_round_dollars
 from recall_bench.engine.forecast import Forecast, RoleSpending
 from recall_bench.engine.plan_outline import Outline

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from recall_bench.core.plain_text import NO_DATA, format_quantity, join_words
-from recall_bench.core.tables import Column
+from recall_bench.core.plain_text import NO_DATA, Column, format_quantity, join_words
 from recall_bench.core.tool_call import SessionEnd
 from recall_bench.core.usage import Usage
 from recall_bench.engine.runs.judge_sensitivity import JudgeSensitivity

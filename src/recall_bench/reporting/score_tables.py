@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from recall_bench.core.plain_text import (
     NO_DATA,
     WIDTH,
+    Column,
+    Table,
     clean_text,
     pick_evenly,
+    render_text,
     wrap_text,
 )
-from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.engine.runs.summary import (
     CheckpointSummary,
     RunStatus,

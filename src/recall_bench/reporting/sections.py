@@ -7,10 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from recall_bench.core import tables
-from recall_bench.core.plain_text import WIDTH, format_fact, pick_evenly, wrap_text
+from recall_bench.core import plain_text
+from recall_bench.core.plain_text import (
+    WIDTH,
+    Column,
+    Table,
+    escape_markdown,
+    format_fact,
+    pick_evenly,
+    render_text,
+    wrap_text,
+)
 from recall_bench.core.plan import Trial
-from recall_bench.core.tables import Column, Table, escape_markdown, render_text
 
 
 class Link(str):
@@ -126,6 +134,6 @@ def render_markdown(parts: Iterable[SectionPart]) -> Iterator[str]:
                     [", ".join(cell) if isinstance(cell, tuple) else cell for cell in row]
                     for row in part.rows
                 ]
-                yield tables.render_markdown(Table(part.columns, rows))
+                yield plain_text.render_markdown(Table(part.columns, rows))
             case str():
                 yield escape_markdown(part)

@@ -18,12 +18,11 @@ from typing import TypeVar
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.file_digest import CHUNK, digest_file
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.core.record import Record
-from recall_bench.core.untrusted_file import open_regular_file, open_unpacked
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, open_regular_file, open_unpacked
 from recall_bench.stories.catalogue import SourceFile, find_source
 from recall_bench.stories.public_dataset import is_gzip
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from recall_bench.core.cache_folder import find_cache_folder, make_cache_folder
 from recall_bench.core.errors import UsageError
 from recall_bench.core.feature import require_part
+from recall_bench.core.folders import find_cache_folder, make_cache_folder
 from recall_bench.core.plan import DrawnStory
 from recall_bench.core.settings import Settings
 from recall_bench.stories import shipped

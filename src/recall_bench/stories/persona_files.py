@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, Malformed, UsageError
-from recall_bench.core.untrusted_file import read_regular_file
+from recall_bench.core.untrusted_json import read_regular_file
 from recall_bench.core.yaml12 import decode_text
 
 DEFAULT_ARCS = "arcs-1000d.yaml"

@@ -25,8 +25,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Scenario, StoryTime, Turn
-from recall_bench.core.untrusted_file import open_regular_file, open_unpacked
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, open_regular_file, open_unpacked
 
 Row = TypeVar("Row")
 

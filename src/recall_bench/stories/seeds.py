@@ -18,8 +18,7 @@ from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.plan import DrawnStory, WorldCard
 from recall_bench.core.record import Record
 from recall_bench.core.settings import Settings
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 
 FRESH = "fresh"
 BITS = 128

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from recall_bench.core import user_code
 from recall_bench.core.errors import SystemFault, SystemGone, UsageError
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.feature import list_offers, load_target, require_part
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.redaction import learn_secrets
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.settings import Settings
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.user_code import is_code_target

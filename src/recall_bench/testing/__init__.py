@@ -5,7 +5,7 @@ Names are imported on first use: a served adapter needs `Honest` alone.
 
 from typing import TYPE_CHECKING
 
-from recall_bench.core.lazy_exports import make_lazy_exports
+from recall_bench.core.runtime import make_lazy_exports
 
 if TYPE_CHECKING:
     from recall_bench.features.doctor.check_context import CheckResult as CheckResult

@@ -143,7 +143,7 @@ class _Measurement:
     @cached_property
     def contract(self) -> "ContractReport | str":
         """The report on the contract, or why there is none."""
-        from recall_bench.core.event_loop import run_to_end
+        from recall_bench.core.runtime import run_to_end
         from recall_bench.systems.resolver import resolve_system
         from recall_bench.testing import check_system
 

@@ -16,12 +16,10 @@ from recall_bench.core.event import Event
 from recall_bench.core.settings import Settings
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.engine.assembly import assemble
-from recall_bench.engine.execution import build_result
 from recall_bench.engine.executor import make_pool_runner
-from recall_bench.engine.experiment import execute
+from recall_bench.engine.experiment import RunResult, build_result, execute
 from recall_bench.engine.job import Job
 from recall_bench.engine.runs.journal import read_events
-from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.engine.worker import Worker
 from recall_bench.engine.worker_messages import (
     OnEvents,

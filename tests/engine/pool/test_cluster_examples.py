@@ -12,8 +12,7 @@ import click
 import pytest
 import yaml
 
-from recall_bench.cli.commands import list_names
-from recall_bench.cli.main import cli
+from recall_bench.cli.main import cli, list_names
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "docs" / "examples"

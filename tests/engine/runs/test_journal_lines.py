@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from recall_bench.core.append_log import LineChain
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Answered, Event, Ingested, encode_event
-from recall_bench.core.line_chain import LineChain
 from recall_bench.core.memory import Answer, Delivery, Passage
 from recall_bench.core.plan import Trial
 from recall_bench.core.untrusted_json import MAX_REPLY_BYTES

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.append_log import LineChain, split_link
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import decode_event, encode_event
-from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.engine.runs.journal import JOURNAL, Journal, read_events
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import summarise

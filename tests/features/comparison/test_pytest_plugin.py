@@ -227,7 +227,7 @@ def test_it_imports_nothing_unless_it_is_used(tmp_path: Path) -> None:
         "def test_own():\n"
         "    ours = {name for name in sys.modules if name.startswith('recall_bench')}\n"
         "    assert ours == {'recall_bench', 'recall_bench.testing', 'recall_bench.core',"
-        " 'recall_bench.testing.pytest_plugin', 'recall_bench.core.lazy_exports'}\n"
+        " 'recall_bench.testing.pytest_plugin', 'recall_bench.core.runtime'}\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", *PLUGIN, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)

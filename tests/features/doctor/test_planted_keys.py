@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core import redaction
-from recall_bench.core.cache_folder import find_cache_folder
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.features.doctor import doctor
 from recall_bench.reporting.pages import document
 from tests.commands import Invoke

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from recall_bench.core import temporary_files
+from recall_bench.core import atomic_file
 from recall_bench.core.event import Answered
 from recall_bench.core.memory import Answer
 from recall_bench.engine.runs.journal import JOURNAL, Journal, read_events, read_events_of
@@ -527,7 +527,7 @@ def test_a_copy_that_was_cut_short_is_made_again(
         cut.setattr("os.fsync", fail)
         with pytest.raises(PowerCut):
             again("--judge", "stub")
-    temporary_files._SWEPT.clear()  # the next command has a process of its own
+    atomic_file._SWEPT.clear()  # the next command has a process of its own
     Path("new/.journal.jsonl.4194305.part").write_bytes(Path("old", JOURNAL).read_bytes()[:1000])
     assert not Path("new", JOURNAL).exists()
 

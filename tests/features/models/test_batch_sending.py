@@ -18,8 +18,8 @@ from recall_bench.core.errors import (
     ModelGone,
     ModelPending,
 )
-from recall_bench.core.event_loop import run_to_end as run_async
 from recall_bench.core.redaction import Redactor
+from recall_bench.core.runtime import run_to_end as run_async
 from recall_bench.core.settings import Settings
 from recall_bench.features.models import batch_delivery, provider_model
 from recall_bench.features.models.batch_delivery import deliver_batches

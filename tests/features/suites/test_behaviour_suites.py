@@ -9,9 +9,8 @@ from recall_bench.core.errors import SystemGone, UsageError
 from recall_bench.core.event import Answered, Ingested, NotAnswered, Observed, Settled
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.settings import Settings
-from recall_bench.engine.experiment import execute
+from recall_bench.engine.experiment import RunResult, execute
 from recall_bench.engine.runs.journal import JOURNAL, read_events
-from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.features.suites.behaviour_assembly import (
     SUITES,
     BehaviourRequest,

@@ -13,10 +13,9 @@ from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
 from recall_bench.core.tool_call import AgentSession, SessionEnd
 from recall_bench.core.usage import Usage, UsageMeter
-from recall_bench.engine.experiment import execute
+from recall_bench.engine.experiment import RunResult, execute
 from recall_bench.engine.runs.journal import JOURNAL, read_events
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.features.suites.behaviour_assembly import BehaviourRequest, assemble_behaviour
 from tests.commands import Invoke
 from tests.faulty.agent_server import AgentServer

@@ -9,10 +9,17 @@ from typing import TypeVar
 
 import msgspec
 
-from recall_bench.core.append_log import JOURNAL, AppendLog, is_busy, make_lock, read_lines
+from recall_bench.core.append_log import (
+    JOURNAL,
+    AppendLog,
+    LineChain,
+    is_busy,
+    make_lock,
+    read_lines,
+    split_link,
+)
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Event
-from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.suggestion import find_nearest
 from recall_bench.engine.runs.journal_lines import JournalDecoder, JournalEncoder
 

@@ -15,9 +15,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from recall_bench.core.append_log import LineChain, split_link
 from recall_bench.core.event import Answered, Event, decode_event, encode_event
 from recall_bench.core.event_redaction import redact_answer, redact_event
-from recall_bench.core.line_chain import LineChain, split_link
 from recall_bench.core.memory import Answer, Delivery, Passage
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from recall_bench.core.append_log import split_link
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import FolderBusy, UsageError
 from recall_bench.core.event import Event, Judged, RunStarted
-from recall_bench.core.line_chain import split_link
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.trial_states import ScenarioStates, TrialState
 from recall_bench.core.verdict import PEOPLE, Verdict

@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple, Self, TypeVar
 
 import msgspec
 
+from recall_bench.core.append_log import LineChain
 from recall_bench.core.environment import EnvironmentCard
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import (
@@ -35,7 +36,6 @@ from recall_bench.core.event import (
     TrialResult,
 )
 from recall_bench.core.event_redaction import redact_event
-from recall_bench.core.line_chain import LineChain
 from recall_bench.core.plan import Plan, Shard, Trial
 from recall_bench.core.scenario import Item
 from recall_bench.core.tool_call import LOOP_PREFIX

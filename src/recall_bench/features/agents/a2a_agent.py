@@ -15,8 +15,8 @@ from uuid import uuid4
 import anyio
 
 from recall_bench.core.errors import NotAnAnswer, SystemFault, UsageError
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import UNDECLARED, MemorySystem, SystemCard
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.features.agents.agent_client import (

@@ -18,8 +18,7 @@ from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders, copy_folder, remove_folder
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
-from recall_bench.core.untrusted_file import open_regular_file
-from recall_bench.core.untrusted_json import MAX_REPLY_BYTES
+from recall_bench.core.untrusted_json import MAX_REPLY_BYTES, open_regular_file
 from recall_bench.core.usage import Usage
 from recall_bench.features.agents.agent_client import make_fault, parse_object, read_usage
 from recall_bench.features.agents.agent_system import (

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import SystemGone
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import (
     Answer,
     Exchange,
@@ -19,6 +18,7 @@ from recall_bench.core.memory import (
     MemorySystem,
     Snapshots,
 )
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.usage import Usage
 from recall_bench.core.yaml12 import read_document

@@ -12,8 +12,11 @@ import msgspec
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.plan import FileCard
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json, decode_untrusted_line
+from recall_bench.core.untrusted_json import (
+    decode_untrusted_json,
+    decode_untrusted_line,
+    read_regular_file,
+)
 from recall_bench.engine.runs.journal import JOURNAL
 from recall_bench.engine.runs.result_format import (
     ProgressLine,

@@ -6,13 +6,13 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from recall_bench.core.atomic_file import name_beside, sweep_folder
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Event
 from recall_bench.core.plain_text import NO_DATA, format_fact
 from recall_bench.core.plan import ImportCard
 from recall_bench.core.record import Record
 from recall_bench.core.settings import RUNS
-from recall_bench.core.temporary_files import name_beside, sweep_folder
 from recall_bench.engine.runs.journal import JOURNAL, encode_events
 from recall_bench.engine.runs.result_format import HeaderRow
 from recall_bench.engine.runs.run_folder import RunFolder

@@ -16,7 +16,7 @@ from heapq import merge as by_key
 from itertools import islice, zip_longest
 from pathlib import Path
 
-from recall_bench.core.atomic_file import AtomicFile
+from recall_bench.core.atomic_file import AtomicFile, sweep_folder
 from recall_bench.core.errors import DataError, FolderBusy, UsageError
 from recall_bench.core.event import (
     Answered,
@@ -33,9 +33,9 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.plan import Plan, Shard, Trial
-from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
 from recall_bench.core.work_unit import collect_shard_units, list_states
+from recall_bench.engine.experiment import RunResult
 from recall_bench.engine.runs.journal import (
     JOURNAL,
     encode_events,
@@ -44,7 +44,6 @@ from recall_bench.engine.runs.journal import (
     read_events_of,
 )
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.engine.runs.summary import summarise
 
 

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.event_redaction import redact_event
 from recall_bench.core.plan import DrawnStory
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.engine.runs.journal import JOURNAL, read_events, walk_folders
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.features.archive.bundle_file import (

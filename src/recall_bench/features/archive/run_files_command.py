@@ -118,7 +118,7 @@ def merge_command(
     """
     from recall_bench.cli.run import find_problem, print_conclusion, print_page_place, print_run
     from recall_bench.core.settings import Settings
-    from recall_bench.engine.execution import write_views
+    from recall_bench.engine.experiment import write_views
     from recall_bench.features.archive.merge import merge_runs
 
     with forward_to_stderr():

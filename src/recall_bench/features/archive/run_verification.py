@@ -12,13 +12,13 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.event import Judged, NotJudged
 from recall_bench.core.plain_text import clean_text, format_fact, format_heading
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.settings import Settings
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Verdict

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import SystemCard
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.settings import RUNS, Settings
 from recall_bench.core.yaml12 import Document
 from recall_bench.engine.assembly import assemble

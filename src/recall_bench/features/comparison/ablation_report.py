@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Self
 
-from recall_bench.core.plain_text import format_quantity
+from recall_bench.core.plain_text import format_quantity, make_table
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import Expects
-from recall_bench.core.tables import make_table
 from recall_bench.core.usage import estimate_tokens
 from recall_bench.engine.runs.judge_sensitivity import open_judge_views
 from recall_bench.engine.runs.run_folder import RunFolder

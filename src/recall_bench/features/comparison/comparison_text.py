@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.plain_text import (
     NO_DATA,
+    Column,
     clean_text,
     format_heading,
     format_quantity,
@@ -12,7 +13,6 @@ from recall_bench.core.plain_text import (
     wrap_text,
 )
 from recall_bench.core.scenario import order_categories
-from recall_bench.core.tables import Column
 from recall_bench.engine.runs.summary import RunStatus
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.reporting.formats import (

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from recall_bench.core.errors import BenchError, OtherPlan, Problems, SystemGone, UsageError
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.feature import require_part
 from recall_bench.core.plain_text import format_quantity
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.engine.assembly import assemble
 from recall_bench.engine.executor import refuse_impossible

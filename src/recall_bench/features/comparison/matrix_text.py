@@ -2,8 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from recall_bench.core.plain_text import NO_DATA, format_heading, format_quantity, wrap_text
-from recall_bench.core.tables import escape_markdown, make_table
+from recall_bench.core.plain_text import (
+    NO_DATA,
+    escape_markdown,
+    format_heading,
+    format_quantity,
+    make_table,
+    wrap_text,
+)
 from recall_bench.core.usage import format_dollars
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.engine.runs.summary import STUB

@@ -8,10 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plain_text import NO_DATA, format_fact, format_heading
+from recall_bench.core.plain_text import (
+    NO_DATA,
+    Column,
+    Table,
+    format_fact,
+    format_heading,
+    render_text,
+)
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
-from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.engine.runs.trials import TrialTable
 from recall_bench.metrics.bootstrap import ResampledUnit, TrialGroups, group_trials
 from recall_bench.metrics.power import (

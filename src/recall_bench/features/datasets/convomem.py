@@ -33,8 +33,11 @@ from recall_bench.core.scenario import (
     Turn,
     compute_story_date,
 )
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json, refuse_deep_nesting
+from recall_bench.core.untrusted_json import (
+    decode_untrusted_json,
+    read_regular_file,
+    refuse_deep_nesting,
+)
 from recall_bench.stories.public_dataset import (
     build_dialogue,
     list_json_files,

@@ -51,7 +51,7 @@ def datasets_command() -> None:
 @add_json_option("Print JSON, every file in it.")
 def list_command(as_json: bool) -> None:
     """List the datasets and how much of each is downloaded."""
-    from recall_bench.core.tables import make_table
+    from recall_bench.core.plain_text import make_table
     from recall_bench.features.datasets.dataset_card import list_entries
     from recall_bench.stories.dataset_folder import get_datasets_folder
 
@@ -274,7 +274,7 @@ def _describe_origin(card: "DatasetDescription") -> str:
 
 
 def _render_counts(counts: "DatasetCounts") -> Iterator[str]:
-    from recall_bench.core.tables import make_table, render_text
+    from recall_bench.core.plain_text import make_table, render_text
 
     yield _wrap_text(
         f"{counts.scenarios:,} scenarios, {counts.sessions:,} sessions, {counts.turns:,} turns, "

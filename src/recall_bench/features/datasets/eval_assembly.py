@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event_redaction import redact_plan
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader, SystemCard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.settings import Settings

@@ -9,8 +9,14 @@ import msgspec
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plain_text import format_quantity, wrap_text
-from recall_bench.core.tables import Table, make_table, render_markdown, render_text
+from recall_bench.core.plain_text import (
+    Table,
+    format_quantity,
+    make_table,
+    render_markdown,
+    render_text,
+    wrap_text,
+)
 from recall_bench.features.datasets.eval_groups import ALL, EvalEstimate, EvalGroup
 from recall_bench.features.datasets.eval_report import BM25_CONTROL, ControlReport, EvalReport
 from recall_bench.judging.methodologies import find_methodology

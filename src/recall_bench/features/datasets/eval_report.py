@@ -19,9 +19,9 @@ from recall_bench.core.plan import DatasetCard, Plan
 from recall_bench.core.record import ComputedRecord, Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.engine.experiment import RunResult
 from recall_bench.engine.runs.judge_sensitivity import JudgeSensitivity
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.features.datasets.eval_groups import (
     AbstentionCounts,
     EvalCounts,

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recall_bench.engine.executor import OnPool
-from recall_bench.engine.experiment import execute
+from recall_bench.engine.experiment import RunResult, execute
 from recall_bench.engine.job import Observer
-from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.features.datasets.eval_assembly import AssembledEval
 from recall_bench.features.datasets.eval_controls import run_controls
 from recall_bench.features.datasets.eval_page import render_page, write_report

@@ -37,8 +37,12 @@ from recall_bench.core.scenario import (
     compute_story_date,
     hash_question_id,
 )
-from recall_bench.core.untrusted_file import open_regular_file, open_unpacked
-from recall_bench.core.untrusted_json import decode_plain_json, decode_untrusted_json
+from recall_bench.core.untrusted_json import (
+    decode_plain_json,
+    decode_untrusted_json,
+    open_regular_file,
+    open_unpacked,
+)
 from recall_bench.stories.public_dataset import (
     LazyScenarios,
     build_dialogue,

@@ -38,7 +38,7 @@ from recall_bench.core.scenario import (
     compute_story_date,
     hash_question_id,
 )
-from recall_bench.core.untrusted_file import open_regular_file
+from recall_bench.core.untrusted_json import open_regular_file
 from recall_bench.stories.public_dataset import (
     LazyScenarios,
     build_dialogue,

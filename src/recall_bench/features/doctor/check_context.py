@@ -25,10 +25,10 @@ from recall_bench.core.memory import (
     RetrievalReply,
     SystemCard,
 )
+from recall_bench.core.plain_text import Column, Table, render_text
 from recall_bench.core.record import Record
 from recall_bench.core.retry import retry
 from recall_bench.core.scenario import PRINCIPAL, Episode, Question, hash_question_id
-from recall_bench.core.tables import Column, Table, render_text
 from recall_bench.features.doctor.story import (
     StoryFact,
     compute_date,

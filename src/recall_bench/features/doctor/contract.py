@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.memory import MemorySystem, Offer, PortableSnapshots, get_worker_limit
+from recall_bench.core.runtime import run_to_end
 from recall_bench.features.doctor.check_context import (
     CheckContext,
     CheckDoesNotApply,

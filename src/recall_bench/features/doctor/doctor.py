@@ -11,6 +11,7 @@ from statistics import median
 from typing import TypeVar
 
 from recall_bench.core import user_code
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, identify_system
 from recall_bench.core.errors import SystemFault
 from recall_bench.core.event_redaction import redact_card
@@ -18,7 +19,6 @@ from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import Asker, MemorySystem, Reader, SystemCard
 from recall_bench.core.scenario import BOUNDARY, Expects, Scenario
 from recall_bench.core.schedule import shuffle
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.verdict import Judge
 from recall_bench.features.doctor import doctor_probe
 from recall_bench.features.doctor.check_context import ContractReport

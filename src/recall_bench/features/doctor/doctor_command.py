@@ -131,7 +131,7 @@ def _test_memorisation(
     settings: Settings, seeds: list[str], into: Path | None, *, as_json: bool
 ) -> int:
     from recall_bench.cli.console import show_activity, show_build
-    from recall_bench.core.temporary_files import TemporaryFolder
+    from recall_bench.core.atomic_file import TemporaryFolder
     from recall_bench.features.doctor.memorisation import render_memorisation, run_memorisation
 
     with (
@@ -217,7 +217,7 @@ def _run_doctor(settings: Settings, timeout_s: float, story_seed: str | None) ->
 
 
 def _render_diagnosis(result: "DoctorResult") -> str:
-    from recall_bench.core.tables import make_table, render_text
+    from recall_bench.core.plain_text import make_table, render_text
 
     diagnosis, contract = result.diagnosis, result.contract
     lines = [f"{contract.system.name} {contract.system.version}: {diagnosis.health.value}", ""]

@@ -4,9 +4,9 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone
 from recall_bench.core.memory import Asker, PortableSnapshots, Snapshots
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.features.doctor.check_context import (
     CheckContext,
     CheckDoesNotApply,

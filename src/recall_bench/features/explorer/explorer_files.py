@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.output_folder import refuse_other_files
+from recall_bench.core.folders import refuse_other_files
 from recall_bench.features.explorer.explorer_page import (
     INDEX,
     render_explorer,

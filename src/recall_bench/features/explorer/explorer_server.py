@@ -19,8 +19,8 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import BenchError
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.features.explorer.explorer_page import INDEX, render_explorer
 from recall_bench.features.explorer.explorer_views import ExplorerViews, LabelRequest, UnknownView

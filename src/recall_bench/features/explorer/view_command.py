@@ -56,7 +56,7 @@ async def _serve_until_signal(
 
     import anyio
 
-    from recall_bench.core.signals import cancel_on_signals
+    from recall_bench.core.runtime import cancel_on_signals
     from recall_bench.features.explorer.explorer_server import serve_explorer
 
     def announce(address: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Self
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.untrusted_file import UNPACKED_ALWAYS, UNPACKED_RATIO, open_regular_file
+from recall_bench.core.untrusted_json import UNPACKED_ALWAYS, UNPACKED_RATIO, open_regular_file
 
 _MAX_FILES = 200_000
 _MAX_BYTES = 4 * 1024 * 1024 * 1024

@@ -14,14 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.atomic_file import name_beside, replace_file, sweep_folder
 from recall_bench.core.errors import DISK_FULL, JournalLost, Malformed, UsageError
 from recall_bench.core.folders import join_id
 from recall_bench.core.plain_text import clean_text, format_fact, format_quantity, join_words
 from recall_bench.core.record import Record
-from recall_bench.core.temporary_files import name_beside, sweep_folder
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.features.histories.history_formats import find_format
 from recall_bench.features.histories.history_message import Participant, ReadingLog, ReadOptions
 from recall_bench.features.histories.history_source import HistorySource

@@ -12,8 +12,7 @@ from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import order_categories
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard
 from recall_bench.features.judges.audit_report import AuditReport, MarkFigures
 from recall_bench.features.judges.judge_agreement import Agreement

@@ -6,8 +6,15 @@ from itertools import product, zip_longest
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.grouping import group_by
-from recall_bench.core.plain_text import clean_text, format_heading, format_quantity, join_words
-from recall_bench.core.tables import Column, Table, render_text
+from recall_bench.core.plain_text import (
+    Column,
+    Table,
+    clean_text,
+    format_heading,
+    format_quantity,
+    join_words,
+    render_text,
+)
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.features.judges.audit_report import (

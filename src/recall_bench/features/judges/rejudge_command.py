@@ -21,7 +21,7 @@ from recall_bench.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from recall_bench.engine.runs.run_result import RunResult
+    from recall_bench.engine.experiment import RunResult
 
 
 @click.command("rejudge")

@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary, finalize
 import msgspec
 
 from recall_bench.core.errors import NotOffered, SystemGone, UsageError
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.folders import TemporaryFolders, copy_folder
 from recall_bench.core.memory import (
     UNDECLARED,
@@ -27,6 +26,7 @@ from recall_bench.core.memory import (
     Offer,
     SystemCard,
 )
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.user_code import require_libraries
 from recall_bench.features.mcp.mcp_connection import (
     SILENCE_GRACE_S,

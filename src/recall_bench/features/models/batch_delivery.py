@@ -28,10 +28,9 @@ from filelock import Timeout
 from recall_bench.core.append_log import make_lock
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, Interrupted, ModelBusy, ModelGone, ModelPending
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.plain_text import format_quantity, join_words
 from recall_bench.core.record import Record
-from recall_bench.core.signals import cancel_on_signals
+from recall_bench.core.runtime import cancel_on_signals, run_to_end
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.features.models.batch_files import REQUEST_FILE
 from recall_bench.features.models.batch_formats import (

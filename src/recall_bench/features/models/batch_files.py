@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from recall_bench.core.atomic_file import name_beside, sweep_once
 from recall_bench.core.errors import ModelGone, UsageError
-from recall_bench.core.temporary_files import name_beside, sweep_once
 from recall_bench.features.models.batch_formats import BatchFailure, parse_line, read_result
 
 MAX_LINES = 50_000

@@ -38,8 +38,8 @@ def endpoint_command(
     Prints the environment variables for a product, and at the end the cost. With a model of your
     own the key is needed: that of RECALL_BENCH_HTTP_TOKEN, or a random one in a file.
     """
+    from recall_bench.core.atomic_file import TemporaryFolder
     from recall_bench.core.settings import Settings
-    from recall_bench.core.temporary_files import TemporaryFolder
     from recall_bench.core.usage import JudgingCosts, Usage
     from recall_bench.features.models.model_endpoint import UNUSED_KEY, build_endpoint
     from recall_bench.reporting.run_facts import describe_costs

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
-from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import ModelFault, UsageError
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.core.memory import (
     Exchange,
     Memory,

@@ -16,10 +16,10 @@ from inspect import Parameter
 from pathlib import Path
 from types import ModuleType
 
-from recall_bench.core.daemon_thread import run_in_daemon_thread
 from recall_bench.core.errors import ModelBusy, ModelFault, UsageError
 from recall_bench.core.plain_text import escape_surrogates
 from recall_bench.core.redaction import Redactor, list_environment_secrets
+from recall_bench.core.runtime import run_in_daemon_thread
 from recall_bench.core.usage import Usage
 from recall_bench.core.user_code import (
     describe_error,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio.lowlevel
 
-from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.atomic_file import replace_file, sweep_folder
 from recall_bench.core.errors import BenchError, Malformed, Problems
-from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.features.personas.day_log import (
     UNREACHABLE_DAY,
     StoryDay,

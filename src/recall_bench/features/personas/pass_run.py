@@ -15,10 +15,9 @@ from recall_bench.core.errors import (
     ModelPending,
     UsageError,
 )
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
-from recall_bench.core.signals import cancel_on_signals
+from recall_bench.core.runtime import cancel_on_signals, run_to_end
 from recall_bench.core.usage import Usage
 from recall_bench.stories.persona_files import format_days
 

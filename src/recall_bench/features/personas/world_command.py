@@ -8,12 +8,12 @@ import click
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import add_json_option, add_output_option
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import DataError
 from recall_bench.core.plan import list_default_ranges
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.settings import Settings
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.stories.dataset_statistics import CATEGORY
 
 _NAMES = click.argument("names", nargs=-1, metavar="[PERSONA|DIR]...")
@@ -210,7 +210,7 @@ def render_scores(scores: Sequence[BaselineScore]) -> str:
 def _render_table(
     title: str, scores: Sequence[BaselineScore], columns: Sequence[dict[str, float | None]]
 ) -> list[str]:
-    from recall_bench.core.tables import Column, Table, render_text
+    from recall_bench.core.plain_text import Column, Table, render_text
     from recall_bench.reporting.formats import format_score
 
     heads = (Column(score.system, _CELL_WIDTH) for score in scores)

@@ -15,8 +15,7 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import DataError, Problems, UsageError
 from recall_bench.core.record import Record
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.core.yaml12 import Document, load_yaml
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.features.personas.world.build import parse_epoch

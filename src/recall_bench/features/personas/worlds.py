@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import Problems, UsageError
 from recall_bench.core.plan import DrawnStory
 from recall_bench.core.random_stream import RandomStream
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.features.personas.world.build import (
     build_folder,
     choose_new_folder,

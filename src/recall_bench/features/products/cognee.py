@@ -26,7 +26,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 
-from recall_bench.core.temporary_files import make_lasting_folder
+from recall_bench.core.atomic_file import make_lasting_folder
 from recall_bench.features.products.product import (
     UNUSED_KEY,
     Product,

@@ -12,11 +12,10 @@ from statistics import fmean
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
+from recall_bench.core.plain_text import escape_markdown
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
-from recall_bench.core.tables import escape_markdown
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.features.selection.selection_report import SelectionReport
 from recall_bench.metrics.comparison import compute_mcnemar
 from recall_bench.metrics.estimate import estimate_mean

@@ -6,20 +6,19 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Declared
 from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.plan import Checkpoint, DatasetCard, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.settings import Settings
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.usage import Usage
 from recall_bench.engine.assembly import SettingsCheck, build_plan, check_writable, require
 from recall_bench.engine.components import Components
-from recall_bench.engine.experiment import execute
+from recall_bench.engine.experiment import RunResult, execute
 from recall_bench.engine.job import Job, Observer
 from recall_bench.engine.runs.output_paths import choose_run_folder, refuse_clashes
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.runs.run_result import RunResult
 from recall_bench.features.selection.selection_report import (
     SelectionReport,
     build_report,

@@ -78,7 +78,7 @@ async def _serve_until_signal(system: "MemorySystem", serve: Serve, max_shards: 
 
     import anyio
 
-    from recall_bench.core.signals import cancel_on_signals
+    from recall_bench.core.runtime import cancel_on_signals
     from recall_bench.systems.servers.host import SystemHost
     from recall_bench.systems.transports.child_environment import STATE_DIR
 

@@ -51,10 +51,10 @@ from recall_bench.core.scenario import Item
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.engine.agent_events import record_day_sessions, record_question_sessions
-from recall_bench.engine.backlog import Backlog
 from recall_bench.engine.checkpoint import finish_trial
 from recall_bench.engine.components import RunContext
 from recall_bench.engine.scenario_run import make_tracer, record_exchanges, record_spending
+from recall_bench.engine.scheduler import Backlog
 from recall_bench.features.suites.behaviour import (
     AskStep,
     BehaviourStory,

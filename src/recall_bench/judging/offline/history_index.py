@@ -16,7 +16,7 @@ from itertools import islice
 from math import log
 from typing import Generic, Protocol, TypeVar
 
-from recall_bench.core.garbage_collector import pause_collector
+from recall_bench.core.runtime import pause_collector
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.judging.offline.contents import ContentReader, TextContents
 from recall_bench.judging.offline.lexicon import load_lexicon

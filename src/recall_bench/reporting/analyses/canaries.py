@@ -19,8 +19,7 @@ from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.engine.runs.trials import TrialTable
 from recall_bench.reporting.formats import format_card
 

@@ -14,8 +14,7 @@ from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.json_lines import read_json_lines
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
-from recall_bench.core.untrusted_file import open_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, open_regular_file
 from recall_bench.engine.runs.heatmap_rows import (
     INVENTED,
     LEAKED,

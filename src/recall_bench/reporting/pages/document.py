@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.distribution import get_part_version
 from recall_bench.core.errors import BenchError
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.reporting.heatmap.colours import (
     ColourScale,
     choose_ink,

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from recall_bench.core.plain_text import format_quantity
-from recall_bench.core.tables import make_table, render_text
+from recall_bench.core.plain_text import format_quantity, make_table, render_text
 from recall_bench.reporting.formats import (
     format_card,
     format_delta,

@@ -8,9 +8,9 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
 from recall_bench.core.feature import list_offers, require_part
-from recall_bench.core.output_folder import refuse_other_files
+from recall_bench.core.folders import refuse_other_files
+from recall_bench.core.plain_text import make_table, render_text
 from recall_bench.core.record import ComputedRecord
-from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.engine.runs.estimates import RunEstimates
 from recall_bench.engine.runs.run_folder import RunFolder

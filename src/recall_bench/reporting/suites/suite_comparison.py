@@ -3,10 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plain_text import format_fact, format_heading, format_quantity, wrap_text
+from recall_bench.core.plain_text import (
+    format_fact,
+    format_heading,
+    format_quantity,
+    make_table,
+    render_text,
+    wrap_text,
+)
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import ComputedRecord
-from recall_bench.core.tables import make_table, render_text
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare

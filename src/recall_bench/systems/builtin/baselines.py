@@ -10,8 +10,8 @@ What searches is imported when a system that searches is built.
 
 from collections.abc import Mapping
 
-from recall_bench.core.lazy_exports import make_lazy_exports
 from recall_bench.core.memory import MemorySystem
+from recall_bench.core.runtime import make_lazy_exports
 from recall_bench.systems.builtin.no_memory import NoMemorySystem
 from recall_bench.systems.builtin.options import NoOptions, build_card, read_options
 

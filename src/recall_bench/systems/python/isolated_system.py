@@ -277,7 +277,7 @@ def load_isolated_system(
     One is started to read the adapter's declarations, and ended. UsageError if there is no such
     adapter, or if it does not take the settings.
     """
-    from recall_bench.core.event_loop import run_to_end
+    from recall_bench.core.runtime import run_to_end
 
     try:
         content = msgspec.json.encode(dict(settings.config))

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.platform_support import CAN_REUSE_ADDRESS
+from recall_bench.core.runtime import CAN_REUSE_ADDRESS
 
 if TYPE_CHECKING:
     import uvicorn

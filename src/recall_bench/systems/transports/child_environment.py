@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.platform_support import IS_WINDOWS
+from recall_bench.core.runtime import IS_WINDOWS
 
 if TYPE_CHECKING:
     from recall_bench.core.sandbox import Peer

@@ -12,8 +12,8 @@ import msgspec
 import recall_bench
 from recall_bench.core import sandbox
 from recall_bench.core.append_log import JOURNAL
-from recall_bench.core.cache_folder import find_cache_folder
 from recall_bench.core.errors import UsageError
+from recall_bench.core.folders import find_cache_folder
 from recall_bench.core.memory import Isolation, IsolationCard
 from recall_bench.core.sandbox_launcher import LaunchSpec
 from recall_bench.core.settings import RUNS, Settings

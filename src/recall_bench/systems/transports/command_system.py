@@ -9,6 +9,7 @@ from typing import TypeVar
 import anyio
 import msgspec
 
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.child_process import (
     ChildProcess,
     LineSplitter,
@@ -28,7 +29,6 @@ from recall_bench.core.errors import (
 )
 from recall_bench.core.memory import UNDECLARED
 from recall_bench.core.settings import Settings
-from recall_bench.core.temporary_files import TemporaryFolder
 from recall_bench.core.untrusted_json import cut_deep_json, decode_untrusted_json
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment

@@ -20,10 +20,10 @@ from typing import Self
 import anyio
 import anyio.to_thread
 
+from recall_bench.core.atomic_file import make_lasting_folder
 from recall_bench.core.child_process import DEVNULL, BlockingChildProcess, start_blocking_process
 from recall_bench.core.errors import SystemGone
-from recall_bench.core.platform_support import CAN_REUSE_ADDRESS
-from recall_bench.core.temporary_files import make_lasting_folder
+from recall_bench.core.runtime import CAN_REUSE_ADDRESS
 from recall_bench.systems.transports.child_environment import build_environment
 
 START_TIMEOUT_S = 60.0

@@ -14,7 +14,7 @@ from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.verdict import Judge
 from recall_bench.core.work_unit import collect_shard_units
 from recall_bench.engine.components import RunContext
-from recall_bench.engine.local_engine import run_plan
+from recall_bench.engine.scheduler import run_plan
 from recall_bench.features.archive.merge import MergeSource
 from recall_bench.judging.judge_call import Judges
 from tests.faulty.fakes import ExactJudge

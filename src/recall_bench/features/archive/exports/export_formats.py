@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.output_folder import refuse_other_files
+from recall_bench.core.folders import refuse_other_files
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.features.archive.exports.hub_folder import CARD, write_hub_folder
 from recall_bench.features.archive.exports.latex_table import FILE as LATEX

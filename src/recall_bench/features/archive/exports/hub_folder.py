@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.tables import escape_markdown, make_table, render_markdown
+from recall_bench.core.plain_text import escape_markdown, make_table, render_markdown
 from recall_bench.core.user_code import require_libraries
 from recall_bench.features.archive.exports.run_tables import TABLES, ExportedRun, write_parquet
 from recall_bench.reporting.formats import format_card, format_of_100

@@ -17,23 +17,21 @@ import msgspec
 from recall_bench.core import user_code
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Answered, Event, Judged, TrialResult
-from recall_bench.core.event_loop import run_to_end
 from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.plan import Lifecycle, Plan, Trial
 from recall_bench.core.record import ComputedRecord
+from recall_bench.core.runtime import run_to_end
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.core.trial_states import ScenarioStates, TrialStates
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.core.verdict import PEOPLE
 from recall_bench.engine.checkpoint import OpenTrials
 from recall_bench.engine.components import Components, RunContext
 from recall_bench.engine.lifecycle import list_open_trials, run_lifecycle
-from recall_bench.engine.local_engine import LocalEngine
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.scheduler import Scheduler
+from recall_bench.engine.scheduler import LocalEngine, Scheduler
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.stories.drawn import BuildProgress
 from recall_bench.stories.story_folders import FoundStory, find_stories

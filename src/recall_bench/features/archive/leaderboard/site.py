@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.output_folder import refuse_other_files
+from recall_bench.core.folders import refuse_other_files
 from recall_bench.core.plain_text import NO_DATA
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.features.archive.leaderboard.board import (

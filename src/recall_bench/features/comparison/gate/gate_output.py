@@ -6,13 +6,17 @@ from xml.etree import ElementTree
 from recall_bench.core.plain_text import (
     NO_DATA,
     WIDTH,
+    Column,
+    Table,
     clean_text,
     format_fact,
     format_heading,
     format_quantity,
+    make_table,
+    render_markdown,
+    render_text,
     wrap_text,
 )
-from recall_bench.core.tables import Column, Table, make_table, render_markdown, render_text
 from recall_bench.engine.runs.summary import RunStatus
 from recall_bench.features.comparison.gate.gate_checks import (
     NOT_SIGNIFICANT,

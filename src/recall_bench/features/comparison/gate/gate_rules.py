@@ -11,7 +11,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.suggestion import suggest
 from recall_bench.core.type_words import split_type_error
-from recall_bench.core.untrusted_file import require_file
+from recall_bench.core.untrusted_json import require_file
 from recall_bench.core.yaml12 import read_document
 
 FULL_SCORE: Final = 100.0

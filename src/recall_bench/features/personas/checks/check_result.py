@@ -7,9 +7,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from recall_bench.core.errors import DataError
-from recall_bench.core.plain_text import format_quantity
+from recall_bench.core.plain_text import format_quantity, make_table, render_text
 from recall_bench.core.record import Record
-from recall_bench.core.tables import make_table, render_text
 from recall_bench.core.usage import Usage
 from recall_bench.features.personas.pass_run import INCOMPLETE, MissingUnit, PassStop, format_usage
 

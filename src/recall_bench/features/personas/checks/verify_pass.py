@@ -10,10 +10,9 @@ from unicodedata import category
 
 import msgspec
 
-from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.atomic_file import replace_file, sweep_folder
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.plain_text import format_quantity
-from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.yaml12 import Document
 from recall_bench.features.personas.checks.boundary_check import (
     find_retold_sentences,

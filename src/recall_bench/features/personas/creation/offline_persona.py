@@ -13,10 +13,9 @@ from typing import Any
 import msgspec
 from anyio.lowlevel import checkpoint
 
-from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.atomic_file import replace_file, sweep_folder
 from recall_bench.core.errors import UsageError
 from recall_bench.core.random_stream import RandomStream
-from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.features.personas.creation.story_fit import fit_story, move_story
 from recall_bench.features.personas.creation.trades import (

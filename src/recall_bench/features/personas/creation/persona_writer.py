@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.atomic_file import replace_file, sweep_folder
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import PRINCIPAL
-from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.features.personas.call_log import FOLDER, CallLog
 from recall_bench.features.personas.creation.persona_reply import (

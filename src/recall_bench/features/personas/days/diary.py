@@ -12,10 +12,9 @@ from functools import lru_cache
 
 from anyio import to_thread
 
-from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.atomic_file import replace_file, sweep_folder
 from recall_bench.core.errors import BenchError, Problems
 from recall_bench.core.scenario import compute_story_date
-from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.features.personas.day_log import format_date
 from recall_bench.features.personas.days.day_plan import PlannedDay, SessionPlan
 from recall_bench.stories.lint.value_index import DayLog

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.atomic_file import replace_file, sweep_folder
 from recall_bench.core.errors import Malformed
 from recall_bench.core.record import Record
-from recall_bench.core.temporary_files import sweep_folder
 from recall_bench.core.yaml12 import Document, decode_text
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.features.personas.call_log import EntryLog, log_path

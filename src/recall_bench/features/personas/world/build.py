@@ -11,10 +11,10 @@ from typing import IO
 
 import msgspec
 
+from recall_bench.core.atomic_file import name_beside, sweep_folder
 from recall_bench.core.errors import DISK_FULL, JournalLost, Malformed, UsageError
 from recall_bench.core.folders import join_id
 from recall_bench.core.random_stream import RandomStream
-from recall_bench.core.temporary_files import name_beside, sweep_folder
 from recall_bench.core.yaml_writer import dump_yaml, format_scalar
 from recall_bench.features.personas.world.cast import build_renaming, rename_texts
 from recall_bench.features.personas.world.day_text import LogPage

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import anyio.lowlevel
 
+from recall_bench.core.atomic_file import name_beside, sweep_once
 from recall_bench.core.errors import (
     BenchError,
     BudgetSpent,
@@ -28,8 +29,7 @@ from recall_bench.core.errors import (
     UsageError,
     raise_problems,
 )
-from recall_bench.core.event_loop import run_to_end
-from recall_bench.core.temporary_files import name_beside, sweep_once
+from recall_bench.core.runtime import run_to_end
 from recall_bench.features.selection.bench_file import (
     BenchTest,
     Pairs,
