@@ -1,12 +1,11 @@
 """Secrets are removed by name, shape and value, and ordinary text stays as it is."""
 
-import shlex
 import typing
 from datetime import UTC, datetime
 
 import msgspec
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.core import redaction
@@ -204,24 +203,6 @@ def test_redacting_twice_is_as_once(content: object) -> None:
     once = TreeRedactor(is_prose=False).redact(content)
 
     assert TreeRedactor(is_prose=False).redact(once) == once
-
-
-def split_by_library(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return text.split()
-
-
-@given(st.text("a '\"\\") | st.text("a \t\r\n\v\u00a0'\"\\"))
-@example('a\'b c\'"d\\"e\\\\f\\g"\\ h \'\' ""')
-@example("'a\\\\b\\\"c\\'")
-@example("ends with an open 'quote")
-@example('ends with an open "quote\\')
-@example("ends with an escape\\")
-def test_a_command_is_split_as_the_library_splits_it(text: str) -> None:
-    """The library takes time that grows with the square of the length of a word."""
-    assert redaction._split_words(text) == split_by_library(text)
 
 
 @given(st.text())

@@ -15,7 +15,10 @@ import re
 import shlex
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise, zip_longest
 from traceback import format_exception
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -137,15 +140,22 @@ class Redactor:
         """Whether `redact_keys` changes one of the texts."""
         return any(self.redact_keys(text) != text for text in texts)
 
+    # One pattern for all secrets: one for each would take eight times as long.
     @cached_property
     def _known(self) -> re.Pattern[str] | None:
-        return _compile_pattern(self._secrets)
+        wordings = [
+            re.escape(form) if len(form) >= _LONG else rf"(?<!\w){re.escape(form)}(?!\w)"
+            for form in _list_forms(self._secrets)
+        ]
+        # Some providers show the start of a key and stars, and some log lines are cut within it.
+        heads = {key[:_LONG] for key in self._secrets if len(key) >= 2 * _LONG and _is_key(key)}
+        wordings += [rf"{re.escape(head)}[\w*.…-]*" for head in sorted(heads)]
+        return re.compile("|".join(wordings)) if wordings else None
 
     @cached_property
     def _keys(self) -> re.Pattern[str] | None:
-        forms = {form for each in self._secrets if _is_key(each) for form in _list_forms(each)}
-        longest_first = sorted(forms, key=len, reverse=True)
-        return re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        forms = _list_forms(filter(_is_key, self._secrets))
+        return re.compile("|".join(map(re.escape, forms))) if forms else None
 
     def __repr__(self) -> str:
         return "Redactor()"
@@ -159,31 +169,18 @@ def _replace_shapes(text: str, shapes: Iterable[re.Pattern[str]]) -> str:
 
 def _is_key(secret: str) -> bool:
     """Whether a secret differs from the words and numbers of any answer."""
-    return (
-        len(secret) >= _LONG
-        and not secret.isalpha()
-        and not all(each.isdecimal() or each in " .:/-" for each in secret)
-    )
+    is_number = all(mark.isdecimal() or mark in " .:/-" for mark in secret)
+    return len(secret) >= _LONG and not secret.isalpha() and not is_number
 
 
-def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
-    forms = {form for secret in secrets for form in _list_forms(secret)}
-    wordings = [
-        re.escape(form) if len(form) >= _LONG else rf"(?<!\w){re.escape(form)}(?!\w)"
-        for form in sorted(forms, key=len, reverse=True)
-    ]
-    # Some providers show the start of a key and stars, and some log lines are cut within it.
-    heads = {secret[:_LONG] for secret in secrets if len(secret) >= 2 * _LONG and _is_key(secret)}
-    wordings += [rf"{re.escape(head)}[\w*.…-]*" for head in sorted(heads)]
-    return re.compile("|".join(wordings)) if wordings else None
-
-
-def _list_forms(secret: str) -> set[str]:
-    """List the spellings of a secret: plain, in a URL, in JSON, in a Basic header."""
-    if not secret:
-        return set()
-    plain = secret.encode(errors="surrogatepass")
-    return {secret, quote(plain, safe=""), json.dumps(secret)[1:-1], b64encode(plain).decode()}
+def _list_forms(secrets: Iterable[str]) -> list[str]:
+    """List the spellings of secrets, longest first: plain, in a URL, in JSON, in a Basic header."""
+    forms: set[str] = set()
+    for secret in secrets:
+        plain = secret.encode(errors="surrogatepass")
+        forms |= {secret, quote(plain, safe=""), json.dumps(secret)[1:-1]}
+        forms.add(b64encode(plain).decode())
+    return sorted(forms, key=len, reverse=True)
 
 
 @lru_cache(maxsize=1024)
@@ -198,9 +195,7 @@ def is_secret_name(name: str) -> bool:
 
 def list_userinfo_secrets(userinfo: str | None) -> tuple[str, ...]:
     """List the secrets in `user:password` of a URL: all of it, and the password."""
-    if userinfo is None:
-        return ()
-    plain = unquote(userinfo)
+    plain = unquote(userinfo or "")
     return tuple(filter(None, (plain, plain.partition(":")[2])))
 
 
@@ -217,64 +212,47 @@ def list_environment_secrets(
 
 @lru_cache(maxsize=1024)
 def _is_secret_variable(name: str) -> bool:
-    """Whether the name marks a variable as secret; the same names are read again and again."""
     return bool(_SECRET_VARIABLE.search(name)) and not _PLACE_VARIABLE.search(name)
 
 
 def find_secrets(value: object, name: str = "") -> Iterator[str]:
     """Find the secrets of a setting: values with such names, in its commands and URLs too."""
     if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from find_secrets(each, name if is_secret_name(name) else str(key))
+        for key, part in value.items():
+            yield from find_secrets(part, name if is_secret_name(name) else str(key))
     elif isinstance(value, list | tuple):
-        yield from _find_flag_secrets([each for each in value if isinstance(each, str)])
-        for each in value:
-            yield from find_secrets(each, name)
+        yield from _find_flag_values([word for word in value if isinstance(word, str)])
+        for part in value:
+            yield from find_secrets(part, name)
     elif is_secret_name(name):
         if not _is_shown(value):
             yield str(value)
     elif isinstance(value, str):
-        yield from _find_text_secrets(value)
-
-
-def _find_text_secrets(text: str) -> Iterator[str]:
-    for url in re.findall(r"[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s'\"]+", text):
-        yield from _find_url_secrets(url)
-    if " " in text:
-        yield from _find_flag_secrets(_split_words(text))
+        for url in re.findall(r"[a-zA-Z][a-zA-Z0-9+.-]{0,30}://[^\s'\"]+", value):
+            with suppress(ValueError):
+                parts = urlsplit(url)
+                yield from list_userinfo_secrets(parts.netloc.rpartition("@")[0])
+                for key, part in parse_qsl(parts.query):
+                    if is_secret_name(key) or key.lower() in ("key", "sig", "signature"):
+                        yield part
+        if " " in value:
+            words = value.split()
+            # Splitting as a shell does takes the square of the length of a word.
+            with suppress(ValueError):
+                words = shlex.split(value) if len(value) < _LONG_COMMAND else words
+            yield from _find_flag_values(words)
 
 
 _LONG_COMMAND = 10_000
-"""Splitting as a shell does takes time that grows with the square of the length of a word."""
 
 
-def _split_words(text: str) -> list[str]:
-    """Split a command as a shell does; at blanks alone where a quote has no end."""
-    try:
-        return shlex.split(text) if len(text) < _LONG_COMMAND else text.split()
-    except ValueError:
-        return text.split()
-
-
-def _find_url_secrets(url: str) -> Iterator[str]:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return
-    userinfo = parts.netloc.rpartition("@")[0]
-    yield from list_userinfo_secrets(userinfo or None)
-    for name, value in parse_qsl(parts.query):
-        if is_secret_name(name) or name.lower() in ("key", "sig", "signature"):
-            yield value
-
-
-def _find_flag_secrets(words: list[str]) -> Iterator[str]:
-    for position, word in enumerate(words):
+def _find_flag_values(words: list[str]) -> Iterator[str]:
+    for word, following in zip_longest(words, words[1:]):
         name, equals, value = word.partition("=")
         if equals and is_secret_name(name):
             yield value
-        elif word.startswith("-") and is_secret_name(word) and position + 1 < len(words):
-            yield words[position + 1]
+        elif word.startswith("-") and is_secret_name(word) and following is not None:
+            yield following
 
 
 class _LogFilter(logging.Filter):
@@ -294,24 +272,10 @@ class _LogFilter(logging.Filter):
 
 
 _FILTER = _LogFilter()
-
-_LOGGERS = (
-    "anthropic",
-    "anthropic._base_client",
-    "genai-prices",
-    "httpcore",
-    "httpcore2",
-    "httpcore2.connection",
-    "httpcore2.http11",
-    "httpcore2.http2",
-    "httpcore2.proxy",
-    "httpcore2.socks",
-    "httpx",
-    "httpx2",
-    "openai",
-    "openai._base_client",
-    "pydantic_ai",
-)
+_LOGGERS = ("anthropic", "genai-prices", "httpcore", "httpcore2", "httpx", "httpx2", "openai")
+_LOGGERS += ("pydantic_ai", "anthropic._base_client", "openai._base_client")
+_LOGGERS += tuple(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy"))
+_LOGGERS += ("httpcore2.socks",)
 
 
 class _KnownSecrets:
@@ -323,9 +287,15 @@ class _KnownSecrets:
         self._redactor = Redactor(())
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Know these secrets too, and those that the environment holds now."""
+        """Know these secrets too, and those that the environment holds now.
+
+        Short words are none: messages stay readable after `token=auto`.
+        """
         before = len(self._given)
-        self._given.update(dict.fromkeys(filter(_is_worth_knowing, secrets)))
+        for secret in secrets:
+            has_digit = any(map(str.isdecimal, secret))
+            if len(secret) >= _LONG or (has_digit and len(secret) >= _LONG // 2):
+                self._given[secret] = None
         environment = list_environment_secrets(os.environ)
         if len(self._given) != before or environment != self._environment:
             self._environment = environment
@@ -337,17 +307,12 @@ class _KnownSecrets:
         return self._redactor
 
 
-def _is_worth_knowing(secret: str) -> bool:
-    """Whether a value is no short word: messages stay readable after `token=auto`."""
-    return len(secret) >= _LONG or (len(secret) >= _LONG // 2 and any(map(str.isdecimal, secret)))
-
-
 _KNOWN = _KnownSecrets()
 
 
 def learn_secrets(*settings: object) -> None:
     """Keep the secrets of these settings, and of the environment, out of what is written."""
-    _KNOWN.learn(secret for each in settings for secret in find_secrets(each))
+    _KNOWN.learn(secret for value in settings for secret in find_secrets(value))
 
 
 def get_redactor() -> Redactor:
@@ -372,55 +337,43 @@ def redact_message(text: str) -> str:
     return get_redactor()(text)
 
 
-NO_NAMES: frozenset[str] = frozenset()
-
-
+@dataclass(frozen=True, kw_only=True)
 class TreeRedactor:
     """Removes secrets from plain content, such as decoded JSON; names of keys count everywhere."""
 
-    def __init__(
-        self,
-        *,
-        is_prose: bool,
-        messages: frozenset[str] = NO_NAMES,
-        kept: frozenset[str] = NO_NAMES,
-    ) -> None:
-        """`is_prose` for texts of systems and judges, which lose known and unmistakable keys only.
+    is_prose: bool
+    """For texts of systems and judges, which lose known and unmistakable keys only."""
+    messages: frozenset[str] = frozenset()
+    """The keys of messages among them."""
+    kept: frozenset[str] = frozenset()
+    """The keys of what stays as it is."""
 
-        `messages` are the keys of messages among them, `kept` the keys of what stays as it is.
-        """
-        self._is_prose = is_prose
-        self._messages = messages
-        self._kept = kept
-
-    def redact(self, content: Any) -> Any:  # noqa: ANN401 - plain content
+    def redact(self, content: Any, name: str = "", *, is_message: bool = False) -> Any:  # noqa: ANN401 - plain content
         """Return the content without secrets; the same object if it has none."""
-        return self._redact(content, "", is_prose=self._is_prose)
-
-    def _redact(self, value: Any, name: str, *, is_prose: bool) -> Any:  # noqa: ANN401
-        is_prose = is_prose and name not in self._messages
-        if isinstance(value, Mapping):
+        is_message = is_message or not self.is_prose or name in self.messages
+        if isinstance(content, Mapping):
+            # What stands below a secret is secret, whatever its own name.
             pairs = {
-                key: each if key in self._kept else self._redact_entry(name, key, each, is_prose)
-                for key, each in value.items()
+                key: part
+                if key in self.kept
+                else self.redact(
+                    part, name if is_secret_name(name) else str(key), is_message=is_message
+                )
+                for key, part in content.items()
             }
-            return value if all(pairs[key] is value[key] for key in pairs) else pairs
-        if isinstance(value, list | tuple):
-            shown = _hide_flag_values(value)
-            items = [self._redact(each, name, is_prose=is_prose) for each in shown]
-            return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+            return content if all(pairs[key] is content[key] for key in pairs) else pairs
+        if isinstance(content, list | tuple):
+            shown = _hide_flag_values(content)
+            parts = [self.redact(part, name, is_message=is_message) for part in shown]
+            is_same = all(a is b for a, b in zip(parts, content, strict=True))
+            return content if is_same else parts
         if is_secret_name(name):
-            return value if _is_shown(value) else REDACTED
-        if not isinstance(value, str):
-            return value
-        redact = get_redactor()
-        found = redact.redact_keys(value) if is_prose else redact(value)
-        return value if found == value else found
-
-    def _redact_entry(self, name: str, key: object, value: Any, is_prose: bool) -> Any:  # noqa: ANN401
-        # What stands below a secret is secret, whatever its own name.
-        below = name if is_secret_name(name) else str(key)
-        return self._redact(value, below, is_prose=is_prose)
+            return content if _is_shown(content) else REDACTED
+        if not isinstance(content, str):
+            return content
+        redactor = get_redactor()
+        clean = redactor(content) if is_message else redactor.redact_keys(content)
+        return content if clean == content else clean
 
 
 def _is_shown(value: object) -> bool:
@@ -431,9 +384,8 @@ def _is_shown(value: object) -> bool:
 def _hide_flag_values(words: list[Any] | tuple[Any, ...]) -> list[Any]:
     """The words of a command, without the values that follow flags such as `--token`."""
     shown = list(words)
-    for position, word in enumerate(words[:-1]):
-        following = words[position + 1]
+    for place, (word, following) in enumerate(pairwise(words), start=1):
         is_flag = isinstance(word, str) and word.startswith("-") and "=" not in word
         if is_flag and isinstance(following, str) and is_secret_name(word):
-            shown[position + 1] = following if following == REDACTED else REDACTED
+            shown[place] = following if following == REDACTED else REDACTED
     return shown
