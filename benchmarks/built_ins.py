@@ -15,7 +15,7 @@ from typing import Any
 import recall_bench
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.engine.runs.estimates import RunEstimates
-from recall_bench.features.personas.worlds import list_trades
+from recall_bench.features.personas.simulator.trades import load_trades
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.marks import TrialTally
 from recall_bench.stories.persona_files import DEFAULT_ARCS
@@ -33,7 +33,7 @@ SHIPPED: dict[str, dict[str, Any]] = {
 
 def main(what: str, ranges: tuple[str, ...]) -> None:
     is_shipped = what == SAMPLE or what in SHIPPED
-    personas = list_trades() if what in SHIPPED else (SAMPLE,)
+    personas = load_trades() if what in SHIPPED else (SAMPLE,)
     print(
         "| system | score of 100 | of the way | first checkpoint | last | invented | leaked "
         "| ms an answer |"

@@ -28,7 +28,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from recall_bench.features.personas.worlds import list_trades
+from recall_bench.features.personas.simulator.trades import load_trades
 from recall_bench.features.selection.memory_file import MemoryFile
 from recall_bench.features.selection.selectors.retrieval_selector import (
     CUT_OFF,
@@ -120,7 +120,7 @@ class MemoryFolder:
 
 def build_note_folders() -> Iterator[MemoryFolder]:
     """Folders of each shipped persona's log, a memory for each thread."""
-    for persona in list_trades():
+    for persona in load_trades():
         memories, questions = _read_threads(unpack_story(persona, DEFAULT_ARCS, edition=1))
         names = sorted(memories)
         random.Random(1).shuffle(names)

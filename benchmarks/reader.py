@@ -23,7 +23,7 @@ from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.scenario import Item, Question, Scenario
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.features.datasets import locomo
-from recall_bench.features.personas.worlds import list_trades
+from recall_bench.features.personas.simulator.trades import load_trades
 from recall_bench.judging.offline.offline_judge import OfflineJudge
 from recall_bench.stories.persona import load_persona
 from recall_bench.stories.shipped import load_catalogue
@@ -61,7 +61,7 @@ def is_held_out(question: str) -> bool:
 
 def load_sets(shared: Path, personas: list[str]) -> Iterator[tuple[str, list[Scenario]]]:
     """The scenarios of each set."""
-    named = personas or list_trades()
+    named = personas or load_trades()
     if "none" not in personas:
         for edition, label in ((1, "simulated"), (2, "written")):
             known = load_catalogue(edition)

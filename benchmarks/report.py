@@ -20,7 +20,7 @@ from pathlib import Path
 
 import recall_bench
 from recall_bench.core.verdict import Exhibit
-from recall_bench.features.personas.worlds import list_trades
+from recall_bench.features.personas.simulator.trades import load_trades
 
 LIMIT_S, LIST_LIMIT_S = 8.0, 0.25
 
@@ -41,7 +41,7 @@ def judge(exhibit: Exhibit) -> dict[str, object]:
 def make(folder: Path) -> None:
     """The run to report on."""
     finished = recall_bench.run(
-        personas=list_trades(),
+        personas=load_trades(),
         edition=1,
         adapter="bm25",
         judge=f"{Path(__file__).resolve()}:judge",

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError
-from recall_bench.features.personas.worlds import build_world, list_trades
+from recall_bench.features.personas.simulator.trades import load_trades
+from recall_bench.features.personas.worlds import build_world
 
 DAYS = 1_000
 LENGTHS = (1_000, 3_000, 10_000)
@@ -109,7 +110,7 @@ def main(words: list[str]) -> None:
         except BenchError as error:
             sys.exit(str(error))
         return
-    personas = words or list(list_trades())
+    personas = words or list(load_trades())
     print_builds(personas)
     print_growth(personas[0])
 

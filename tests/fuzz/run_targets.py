@@ -44,6 +44,7 @@ from recall_bench.reporting.analyses.canaries import (
 from recall_bench.reporting.analyses.costs import measure_costs
 from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
 from recall_bench.reporting.run_report import build_report
+from recall_bench.stories.drawn import SIMULATED_EDITION
 from recall_bench.stories.seeds import create_challenge, read_challenge, read_secret
 from tests.fuzz.mutator import Format
 from tests.fuzz.target import ContentReader, FuzzTarget, Reading, Seed, make_file_target
@@ -151,7 +152,9 @@ def _look_at_bundle(folder: Path) -> Reading:
 
 
 def _write_challenge(folder: Path) -> None:
-    story = DrawnStory(persona="executive-assistant", arcs="arcs-30d.yaml", edition=1)
+    story = DrawnStory(
+        persona="executive-assistant", arcs="arcs-30d.yaml", edition=SIMULATED_EDITION
+    )
     create_challenge(folder / "challenge.json", (story,), "0.1.0")
 
 

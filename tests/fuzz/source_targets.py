@@ -24,7 +24,7 @@ def _copy(source: Path) -> Callable[[Path], None]:
     return write
 
 
-def _build(name: str = "", days: int | None = None) -> Callable[[Path], Reading]:
+def _build(days: int, name: str = "") -> Callable[[Path], Reading]:
     """Build the sources in a folder below the target's, the same ones once."""
     known: dict[str, Reading] = {}
 
@@ -47,6 +47,6 @@ def list_source_targets() -> Sequence[FuzzTarget]:
     """The sources of a simulated persona."""
     return (
         make_file_target(
-            "sources of a persona", _copy(_SAMPLES / "world" / "bakery"), _build(days=_DAYS)
+            "sources of a persona", _copy(_SAMPLES / "simulator" / "bakery"), _build(_DAYS)
         ),
     )

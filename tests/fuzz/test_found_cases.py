@@ -27,7 +27,7 @@ from recall_bench.features.models.embedders import ServedEmbedder
 from recall_bench.features.models.model_spec import parse_spec
 from recall_bench.features.personas.conversations import parse_dialogue
 from recall_bench.features.personas.model_reply import RejectedReply
-from recall_bench.features.personas.world.fact_values import find_bounds_fault
+from recall_bench.features.personas.simulator.values import find_bounds_fault
 from recall_bench.features.personas.worlds import build_world
 from recall_bench.judging.verdicts import VerdictCache
 from recall_bench.reporting.analyses.canaries import read_canaries
@@ -349,11 +349,11 @@ def test_bounds_that_nothing_can_be_drawn_from(kind: str, bounds: list[float], s
 
 def test_a_step_of_nothing_is_named_with_its_file(tmp_path: Path) -> None:
     folder = tmp_path / "bakery"
-    shutil.copytree(SOURCES / "world" / "bakery", folder)
-    routine = folder / "routine.yaml"
-    text = routine.read_text(encoding="utf-8")
+    shutil.copytree(SOURCES / "simulator" / "bakery", folder)
+    matters = folder / "matters.yaml"
+    text = matters.read_text(encoding="utf-8")
     changed = re.sub(r"number: \[(\d+), (\d+)[^\]]*\]", r"number: [\1, \2, 0]", text, count=1)
-    routine.write_text(changed, encoding="utf-8")
+    matters.write_text(changed, encoding="utf-8")
 
     with pytest.raises(BenchError, match="number has a step that is not above 0"):
         build_world(str(folder), tmp_path / "out", days=5)

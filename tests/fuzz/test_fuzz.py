@@ -108,7 +108,7 @@ OWN_JSON = {
     "core/event_redaction.py": "encoded the line before",
     "core/sandbox_launcher.py": "written by the process that starts it",
     "features/personas/questions/candidates.py": "encoded the line before",
-    "features/personas/questions/question_prompt.py": "encoded the line before",
+    "features/personas/questions/model_questions.py": "encoded the line before",
     "stories/shipped.py": "part of the package",
     "judging/offline/calibration.py": "part of the package",
     "reporting/charts/__main__.py": "written by the process that starts it",

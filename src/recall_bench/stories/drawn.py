@@ -1,7 +1,7 @@
 """Stories of shipped personas that the simulator draws from seeds, and their cache.
 
 A fresh seed is drawn for one run, so its stories would pile up. Drawing a new story removes
-those that were not used for a month, and the longest unused if there are many. A story that was
+those that were not used for a month, and the longest unused of too many. A story that was
 used within a day stays: a process may be reading it.
 """
 
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 BuildProgress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 """Shows the simulation of a persona of that many days; yields a callback for each day."""
 
-SIMULATED_EDITION = 1
-"""The edition of stories that the simulator draws: its seed 0 is the first edition as released."""
+SIMULATED_EDITION = 3
+"""The edition of stories that the simulator draws: another one for whatever changes a draw."""
+FIRST_EDITION = 1
+"""The first edition as released, of which the simulator has the trades."""
 USUAL_ARCS = "arcs-180d.yaml"
 
 KEPT_DAYS = 30
@@ -54,7 +56,7 @@ def list_drawable() -> tuple[str, ...]:
     return tuple(
         name
         for name, persona in load_catalogue().items()
-        if DEFAULT_ARCS in persona.list_stories(SIMULATED_EDITION)
+        if DEFAULT_ARCS in persona.list_stories(FIRST_EDITION)
     )
 
 
@@ -111,17 +113,13 @@ def find_drawn_story(story: DrawnStory, commitment: str) -> Path | None:
 
 
 def _locate_story(story: DrawnStory, commitment: str) -> Path:
-    """Where the cache holds a story drawn from the seed of this commitment.
-
-    The digest of the first edition is part of the name: another simulator draws another story.
-    """
-    released = find_persona(story.persona).list_stories(SIMULATED_EDITION).get(DEFAULT_ARCS)
-    if released is None or story.edition != SIMULATED_EDITION:
+    """Where the cache holds a story drawn from the seed of this commitment."""
+    if story.persona not in list_drawable() or story.edition != SIMULATED_EDITION:
         raise UsageError(
             f"{story.persona} {story.arcs} of edition {story.edition} cannot be drawn from a seed "
             "here; install the version of recall-bench that drew it"
         )
-    named = "\0".join((commitment, story.persona, story.arcs, released.digest))
+    named = "\0".join((commitment, story.persona, story.arcs, str(story.edition)))
     digest = sha256(named.encode()).hexdigest()
     return locate_world(find_cache_folder() / "worlds", digest) / story.persona
 

@@ -152,9 +152,8 @@ def _parse_truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
         reference=reference,
         category=category,
         difficulty=fields.read_choice("difficulty", DIFFICULTIES),
-        expects=Expects.ABSTAIN
-        if _is_about_nothing(fields.get("derive"))
-        else infer_expectation(reference, category, disclosure),
+        expects=_find_expectation(fields.get("derive"))
+        or infer_expectation(reference, category, disclosure),
         evidence=_parse_evidence(fields, relevant),
         aliases=fields.read_texts("aliases"),
         atoms=fields.read_texts("atoms"),
@@ -168,9 +167,15 @@ def _parse_truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
     )
 
 
-def _is_about_nothing(derive: object) -> bool:
-    """Whether the text is known to tell nothing of it, whatever the category of the question."""
-    return isinstance(derive, dict) and derive.get("form") in ("absent", "unknown")
+def _find_expectation(derive: object) -> Expects | None:
+    """What its derivation says of a question, whatever its category; None if nothing."""
+    forms = {
+        "absent": Expects.ABSTAIN,
+        "unknown": Expects.ABSTAIN,
+        # Answered by yes or no, and both are told.
+        "told": Expects.ANSWER,
+    }
+    return forms.get(str(derive.get("form"))) if isinstance(derive, dict) else None
 
 
 def _parse_evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence, ...]:

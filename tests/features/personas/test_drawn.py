@@ -13,9 +13,9 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import DrawnStory
 from recall_bench.core.settings import Settings
-from recall_bench.features.personas.worlds import build_world
 from recall_bench.stories import drawn
 from recall_bench.stories.drawn import (
+    SIMULATED_EDITION,
     choose_drawn_stories,
     draw_story,
     find_drawn_story,
@@ -26,8 +26,8 @@ from recall_bench.stories.drawn import (
 )
 from recall_bench.stories.persona import inspect_persona
 from recall_bench.stories.seeds import WorldSeed
-from recall_bench.stories.shipped import digest_folder, unpack_story
-from tests.features.personas.world.built_bakery import find_unsupported
+from recall_bench.stories.shipped import digest_folder
+from tests.features.personas.simulator.built_bakery import find_unsupported
 
 DAY_S = 86_400
 
@@ -115,7 +115,7 @@ def test_several_processes_may_remove_at_once(tmp_path: Path) -> None:
     assert list_worlds(tmp_path) == set()
 
 
-STORY = DrawnStory(persona="er-physician", arcs="arcs-21d.yaml", edition=1)
+STORY = DrawnStory(persona="er-physician", arcs="arcs-21d.yaml", edition=SIMULATED_EDITION)
 
 
 def test_a_story_is_drawn_once_and_again_if_it_is_damaged(
@@ -160,19 +160,3 @@ def test_what_no_seed_draws_is_named(chosen: dict[str, Any], problem: str) -> No
 def test_a_story_of_another_release_is_not_drawn_here() -> None:
     with pytest.raises(UsageError, match="install the version of recall-bench that drew it"):
         find_drawn_story(DrawnStory(persona="bakery-de", arcs="arcs-60d.yaml", edition=2), "c")
-
-
-@pytest.mark.slow
-def test_the_simulator_tells_the_first_edition_as_it_was_released(tmp_path: Path) -> None:
-    """What a seed draws is comparable only while the simulator is the same."""
-    built = build_world("er-physician", tmp_path)
-    released = unpack_story("er-physician", edition=1)
-
-    told, kept = (
-        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.[mjy]*")}
-        for folder in (built, released)
-    )
-    # The first release also had a list of names beside the questions.
-    (names,) = (path for path in kept if path.name == "lexicon.json")
-    del kept[names]
-    assert told == kept

@@ -8,7 +8,7 @@ import pytest
 
 from tests.commands import Invoke
 from tests.features.personas.scripted_author import author
-from tests.features.personas.world.built_bakery import find_unsupported
+from tests.features.personas.simulator.built_bakery import find_unsupported
 from tests.openai_server import OpenAIServer, Response, ok
 
 README = Path(__file__).parents[3] / "README.md"
@@ -41,7 +41,7 @@ def test_offline(invoke: Invoke) -> None:
         assert shown.code == 0, f"{words}: {shown.err}"
 
     assert len(steps()) == 6
-    assert left_behind(Path("my/er")) == MADE | {"world"}
+    assert left_behind(Path("my/er")) == MADE | {"world.json"}
     assert find_unsupported(Path("my/er")) == []
 
 

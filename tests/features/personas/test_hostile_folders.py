@@ -9,6 +9,7 @@ from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Problems, UsageError
 from recall_bench.features.personas import day_pass
 from recall_bench.features.personas.conversations import generate_conversations
+from recall_bench.features.personas.creation.persona_writer import create_persona
 from recall_bench.features.personas.days import diary
 from recall_bench.features.personas.days.day_plan import plan_story
 from recall_bench.features.personas.days.day_writer import generate_days
@@ -16,13 +17,13 @@ from recall_bench.features.personas.days.diary import PastReader
 from recall_bench.features.personas.days.ledger_days import write_from_ledger
 from recall_bench.features.personas.pass_request import (
     ConversationsRequest,
+    CreateRequest,
     DaysRequest,
     QuestionsRequest,
 )
 from recall_bench.features.personas.questions.question_pass import generate_questions
 from recall_bench.features.personas.questions.question_store import WindowRecord
 from recall_bench.features.personas.questions.window import QuestionWindow
-from recall_bench.features.personas.worlds import SOURCES
 from recall_bench.stories.persona_files import Layout
 from recall_bench.stories.persona_story import read_persona, read_story
 from recall_bench.stories.shipped import unpack_story
@@ -119,7 +120,8 @@ def test_a_disk_that_is_full_stops_in_good_order(
 def test_a_day_of_the_world_taken_away_in_the_middle_of_overwriting_is_written_again(
     tmp_path: Path,
 ) -> None:
-    persona = Path(shutil.copytree(SOURCES / "er-physician", tmp_path / "er-physician"))
+    persona = tmp_path / "vigil"
+    create_persona(CreateRequest(persona=persona, trade="er-physician", days=60))
     wanted = DaysRequest(persona=persona, model="m", days=3, from_ledger=True, overwrite=True)
     dates: list[str] = []
 
@@ -129,7 +131,7 @@ def test_a_day_of_the_world_taken_away_in_the_middle_of_overwriting_is_written_a
 
     cut = write_from_ledger(wanted, model=ScriptedModel(first_day))
     assert cut.missing
-    there = sorted((persona / "memories-1000d").glob("day-*.md"))
+    there = sorted((persona / "memories-60d").glob("day-*.md"))
     assert len(there) == cut.written > 0
     there[0].unlink()
     lines: list[str] = []

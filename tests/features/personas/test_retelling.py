@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.features.personas import worlds
+from recall_bench.features.personas import prompts
 from recall_bench.features.personas.conversations import (
     build_conversation_prompt,
     count_most_turns,
@@ -26,12 +26,12 @@ from recall_bench.features.personas.days.ledger_days import (
     check_ledger_entry,
 )
 from recall_bench.features.personas.model_reply import RejectedReply
+from recall_bench.features.personas.simulator.ledger import LogSentence, Note
 from recall_bench.features.personas.tool_calls import (
     build_tool_calls_prompt,
     count_calls,
     parse_calls,
 )
-from recall_bench.features.personas.world.day_text import DayBlock
 from recall_bench.stories.persona_story import Arc, Directive, Session, read_persona
 from recall_bench.stories.shipped import unpack_story
 from tests.features.personas.told_persona import a_day
@@ -63,8 +63,12 @@ def test_numbers_without_their_noun_and_in_words_are_known() -> None:
     assert "2" not in list_known_values("Twenty-two hours went by.")
 
 
+def make_note(heading: str, text: str) -> Note:
+    return Note("crew", heading, (LogSentence(text, 1, "crew"),))
+
+
 def test_an_entry_may_word_the_numbers_of_the_notes_anew_and_may_not_change_them() -> None:
-    notes = SessionNotes(1, "crew", (DayBlock("crew", "Exhibits", NOTED),), ())
+    notes = SessionNotes(1, "crew", (make_note("Exhibits", NOTED),), ())
 
     assert isinstance(check_ledger_entry(f"### Exhibits\n{RETOLD}", notes, AT, {}), str)
     found = check_ledger_entry(f"### Exhibits\n{TOO_MUCH}", notes, AT, {})
@@ -74,7 +78,7 @@ def test_an_entry_may_word_the_numbers_of_the_notes_anew_and_may_not_change_them
 
 
 def test_a_fact_is_stated_under_the_topic_of_its_matter() -> None:
-    blocks = tuple(DayBlock("crew", name, f"{name}: £{sum_}.") for name, sum_ in MATTERS.items())
+    blocks = tuple(make_note(name, f"{name}: £{sum_}.") for name, sum_ in MATTERS.items())
     facts = tuple(DueFact(name, f"£{sum_}", ()) for name, sum_ in MATTERS.items())
     notes = SessionNotes(1, "crew", blocks, facts)
     sound = "### Kiln\nThe kiln costs £40.\n### Clay\nFor the clay we pay £90."
@@ -248,6 +252,6 @@ def test_a_full_day_is_asked_for_no_more_calls_than_before() -> None:
 
 def test_no_line_of_a_prompt_is_longer_than_what_its_file_says() -> None:
     """A backslash at the end of a line joins two, and a blank before it is needed."""
-    for path in sorted((worlds.SOURCES.parent / "prompts").glob("*.md")):
+    for path in sorted(Path(prompts.__file__).parent.glob("*.md")):
         for line in Path(path).read_text().splitlines():
             assert not line.endswith("\\") or line.endswith(" \\"), path.name

@@ -11,7 +11,7 @@ from recall_bench.cli.console import show_activity
 from recall_bench.features.personas import world_command as world
 from recall_bench.stories.shipped import digest_folder
 from tests.commands import Invoke
-from tests.features.personas.world.built_bakery import BAKERY, build_bakery, read_questions
+from tests.features.personas.simulator.built_bakery import BAKERY, build_bakery, read_questions
 
 DAYS = 35
 """Long enough for a checkpoint before the last."""
@@ -55,8 +55,8 @@ def test_building_over_something_is_refused(bakery: Path, invoke: Invoke) -> Non
 
 def test_sources_that_do_not_exist_or_are_wrong_are_named(tmp_path: Path, invoke: Invoke) -> None:
     copytree(BAKERY, tmp_path / "broken")
-    routine = tmp_path / "broken" / "routine.yaml"
-    routine.write_text(routine.read_text().replace("{loaves}", "{loafs}"))
+    matters = tmp_path / "broken" / "matters.yaml"
+    matters.write_text(matters.read_text().replace("order {customer}", "order {loafs}"))
 
     nowhere = invoke("world", "build", "--persona", "nowhere", "--out", "mine")
     broken = invoke("world", "build", "--persona", "broken", "--out", "mine")
@@ -93,7 +93,7 @@ def test_stats_as_json(bakery: Path, invoke: Invoke) -> None:
 
     assert found["baselines"] is None
     assert found["portrait"]["persona"] == "bakery"
-    assert found["portrait"]["questions"]["overall"]["questions"] == len(read_questions(bakery))
+    assert found["portrait"]["overall"]["questions"] == len(read_questions(bakery))
 
 
 def test_what_has_no_days_has_no_portrait(tmp_path: Path, invoke: Invoke) -> None:
@@ -104,7 +104,7 @@ def test_what_has_no_days_has_no_portrait(tmp_path: Path, invoke: Invoke) -> Non
 
     assert (empty.code, unplayed.code) == (2, 2)
     assert "persona.yaml" in empty.err
-    assert "memories-60d" in unplayed.err
+    assert "arcs" in unplayed.err
 
 
 def test_baselines_are_scored_beside_the_portrait(
@@ -115,12 +115,12 @@ def test_baselines_are_scored_beside_the_portrait(
     text = invoke("world", "stats", "--baselines", data).out
     (found,) = json.loads(invoke("world", "stats", "--baselines", "--json", data).out)
 
-    scores = {score["system"]: score for score in found["baselines"]}
+    scores = found["baselines"]
     assert list(scores) == ["none", "oracle", "No", "refusal"]
-    assert scores["oracle"]["categories"]["factual-recall"] == 6
-    assert scores["oracle"]["categories"]["synthesis"] is None
-    assert scores["No"]["checkpoints"]["full"] < 3
-    assert list(scores["none"]["checkpoints"]) == ["full"]
+    assert scores["oracle"]["factual-recall"] == 6
+    assert scores["oracle"]["synthesis"] is None
+    assert scores["No"]["full"] < 3
+    assert len(scores["none"]) == 11
     assert re.search(r"^factual-recall +\d+ +100 +\d+ +\d+$", text, re.MULTILINE)
 
 
@@ -132,11 +132,11 @@ def test_a_constant_refusal_is_understood_as_one(
     for path in bakery.glob("qa-*/questions.yaml"):
         path.write_text(json.dumps(refused))
 
-    no, refusal = world.score_baselines(bakery, f"arcs-{DAYS}d.yaml", DAYS, lambda _: None)
+    scores = world.score_baselines(bakery, f"arcs-{DAYS}d.yaml", DAYS, lambda _: None)
 
     assert refused
-    assert refusal.categories["information-boundary"] == 6
-    assert list(no.checkpoints) == ["30d", "full"]
+    assert scores["refusal"]["information-boundary"] == 6
+    assert list(scores["No"])[-2:] == ["30d", "full"]
 
 
 def test_every_baseline_is_there(data: Path) -> None:

@@ -20,7 +20,7 @@ from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.memory import UNDECLARED
 from recall_bench.core.settings import Settings
-from recall_bench.stories.drawn import SIMULATED_EDITION, choose_drawn_stories
+from recall_bench.stories.drawn import FIRST_EDITION, choose_drawn_stories
 from recall_bench.stories.persona_files import DEFAULT_ARCS
 
 if TYPE_CHECKING:
@@ -96,13 +96,14 @@ def doctor_command(
         settings = replace(
             settings,
             personas=personas,
-            # Seeds draw what the simulator tells, so its own edition is what they compare with.
+            # Released longest, and simulated as well, so that questions of all kinds compare.
             arcs=DEFAULT_ARCS,
-            edition=SIMULATED_EDITION,
+            edition=FIRST_EDITION,
             ranges=("6mo",),
             timeout_ms=round(1000 * timeout_s),
         )
-        choose_drawn_stories(settings)  # Before anything runs: these have to be stories of seeds.
+        # Before anything runs: these have to be stories that seeds draw.
+        choose_drawn_stories(replace(settings, edition=None))
         kept = _list_kept_seeds(into)
         seeds = [*kept, *_choose_seeds(story_seed, max(0, fresh_seeds - len(kept)))]
         return _test_memorisation(settings, seeds, into, as_json=as_json)

@@ -8,13 +8,13 @@ import click
 
 from recall_bench.cli.options import COUNT, PATH, option
 from recall_bench.core.errors import UsageError
-from recall_bench.features.personas.creation.trades import load_trades
 from recall_bench.features.personas.generate_command import (
     collect_request_fields,
     model_options,
     print_pass_result,
     print_progress,
 )
+from recall_bench.features.personas.simulator.trades import load_trades
 
 
 @click.command("create-persona")

@@ -10,9 +10,10 @@ from recall_bench.stories.lint.lint_corpus import (
     Remark,
     Severity,
 )
-from recall_bench.stories.lint.value_index import DayLog, LintQuestion
+from recall_bench.stories.lint.value_index import DayLog, LintQuestion, SentenceMention
 from recall_bench.stories.persona_files import find_runs, format_days
 from recall_bench.text.text_values import (
+    CODE,
     DATE,
     MONEY,
     NAME,
@@ -21,7 +22,9 @@ from recall_bench.text.text_values import (
     QUOTE,
     TextValue,
     collect_stems,
+    find_text_values,
     list_words,
+    normalise_text,
 )
 from recall_bench.text.value_patterns import WEEKDAYS
 
@@ -60,8 +63,17 @@ def _find_days_about(corpus: LintCorpus, question: LintQuestion, value: TextValu
     return {
         mention.day
         for mention in corpus.index.find_mentions(value)
-        if len(mention.topics & about) >= least
+        if len(mention.topics & about) >= least and not _is_of_another(mention, question)
     }
+
+
+def _is_of_another(mention: SentenceMention, question: LintQuestion) -> bool:
+    """Whether a sentence names a file or a ticket by its code, and the question another one."""
+    asked, named = (
+        {value.core for value in find_text_values(normalise_text(text)) if value.kind == CODE}
+        for text in (question.item.text, f"{mention.under} {mention.text}")
+    )
+    return bool(asked and named) and asked.isdisjoint(named)
 
 
 def _find_missing(corpus: LintCorpus, question: LintQuestion) -> tuple[list[TextValue], int]:
@@ -272,8 +284,8 @@ _WHETHER = frozenset("did was were is are has have had do does can could will wo
 """First words of a question with the answer yes or no."""
 _NEGATION = frozenset(
     "no not none never nothing neither nor nobody without cannot t didn wasn isn hadn avoid"
-    " declined refused unchanged instead rather if unless until whether would could may might"
-    " should must will pending before".split()
+    " changed declined refused unchanged instead rather if unless until whether would could may"
+    " might should must will pending before".split()
 )
 """Words with which a sentence denies, doubts or postpones something."""
 

@@ -118,7 +118,7 @@ def test_the_command_names_stories_seed_and_checkpoints(board: Board) -> None:
 
     assert entry.command == (
         f"recall-bench run --adapter bm25 --personas er-physician --arcs arcs-180d.yaml "
-        f"--edition 1 --world-seed {entry.seed} --ranges 20d"
+        f"--edition 3 --world-seed {entry.seed} --ranges 20d"
     )
 
 

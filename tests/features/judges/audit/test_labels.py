@@ -9,7 +9,7 @@ from recall_bench.core.scenario import CATEGORIES, Disclosure, Expects
 from recall_bench.features.judges.audit_answers import AuditItem
 from recall_bench.features.judges.audit_report import AuditClass
 from tests.features.judges.audit.stories import LONG, OTHERS, SHORT, Story, load_story
-from tests.features.personas.world.built_bakery import SHORT_ARCS, build_short
+from tests.features.personas.simulator.built_bakery import SHORT_ARCS, build_short
 from tests.thoroughness import choose_cases
 
 

@@ -12,11 +12,9 @@ from recall_bench.features.personas.days.day_writer import EntryWriter, generate
 from recall_bench.features.personas.days.diary import Diary, PastReader
 from recall_bench.features.personas.days.knowledge import HiddenValueFinder, describe_thread
 from recall_bench.features.personas.pass_request import DaysRequest
-from recall_bench.features.personas.world.build import parse_epoch, prepare_sources, write_outline
-from recall_bench.features.personas.world.simulation import Simulation
-from recall_bench.features.personas.world.sources import WorldOptions, read_sources
-from recall_bench.features.personas.worlds import SOURCES, list_trades
-from recall_bench.stories.persona_files import DEFAULT_ARCS, Layout
+from recall_bench.features.personas.simulator.trades import load_trades
+from recall_bench.features.personas.worlds import build_world
+from recall_bench.stories.persona_files import Layout
 from recall_bench.stories.persona_story import (
     Arc,
     Directive,
@@ -139,14 +137,9 @@ def _date(text: str) -> date:
     return datetime.strptime(text, "%d %B %Y").date()  # noqa: DTZ007 - a date of the story
 
 
-@pytest.mark.parametrize("persona", choose_cases(list_trades(), 3))
-def test_nor_does_any_of_a_shipped_persona(persona: str, tmp_path: Path) -> None:
-    options = WorldOptions(days=120, seed=7)
-    sources = prepare_sources(read_sources(SOURCES / persona, DEFAULT_ARCS), options.seed)
-    simulation = Simulation(sources, options, parse_epoch(sources))
-    write_outline(sources, simulation, options.days, tmp_path)
-
-    assert check_all(tmp_path, "arcs-120d.yaml") > 0
+@pytest.mark.parametrize("trade", choose_cases(tuple(load_trades()), 3))
+def test_nor_does_any_of_a_simulated_persona(trade: str, tmp_path: Path) -> None:
+    assert check_all(build_world(trade, tmp_path, days=120, seed=7), "arcs-120d.yaml") > 0
 
 
 def test_nor_does_any_of_the_harbour() -> None:

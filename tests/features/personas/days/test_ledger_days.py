@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from recall_bench.core.errors import UsageError
 from recall_bench.core.yaml12 import load_yaml
 from recall_bench.features.personas.creation.persona_writer import create_persona
+from recall_bench.features.personas.day_log import format_date
 from recall_bench.features.personas.days.ledger_days import (
     SessionNotes,
     check_ledger_entry,
@@ -21,9 +23,12 @@ from recall_bench.features.personas.days.ledger_days import (
 from recall_bench.features.personas.model_reply import RejectedReply
 from recall_bench.features.personas.pass_request import CreateRequest, DaysRequest, QuestionsRequest
 from recall_bench.features.personas.questions.question_pass import generate_questions
-from recall_bench.features.personas.world_folder import open_world
-from recall_bench.features.personas.worlds import SOURCES
+from recall_bench.features.personas.simulator.sources import WorldOptions, read_sources
+from recall_bench.features.personas.simulator.trades import find_trade_folder
+from recall_bench.features.personas.simulator.world import World
+from recall_bench.features.personas.simulator.world_files import open_world
 from recall_bench.stories.persona_files import Layout
+from recall_bench.stories.persona_story import read_story
 from recall_bench.stories.shipped import unpack_story
 from recall_bench.systems.models.model import Prompt
 from recall_bench.text.sentences import split_sentences
@@ -32,9 +37,14 @@ from tests.features.personas.scripted_model import ScriptedModel
 _NOTES = re.compile(r"<<notes (\w+)>>\n(.*)\n<<end of notes \1>>", re.DOTALL)
 
 
+ARCS = "arcs-60d.yaml"
+
+
 @pytest.fixture
 def persona(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(SOURCES / "er-physician", tmp_path / "er-physician"))
+    request = CreateRequest(persona=tmp_path / "vigil", trade="er-physician", days=60)
+    assert create_persona(request).exit_code == 0
+    return request.persona
 
 
 def reworded(text: str) -> str:
@@ -57,12 +67,10 @@ def by_the_notes(asked: Prompt) -> str:
 @pytest.fixture(scope="module")
 def notes() -> SessionNotes:
     """Of a day that states three values and names its subject."""
-    world = open_world(Layout(SOURCES / "er-physician", "arcs-1000d.yaml"))
-    assert world is not None
-    for played in world.simulate_days():
-        for found in collect_notes(
-            played.page, tuple(world.simulation.sessions), world.simulation.dates
-        ):
+    sources = read_sources(find_trade_folder("er-physician"))
+    world = World(sources, WorldOptions(days=60), ARCS)
+    for page in world.build_pages():
+        for found in collect_notes(page, world.dates):
             if len(found.facts) >= 3 and found.names:
                 return found
     raise AssertionError("no day states three values")
@@ -75,8 +83,8 @@ def test_days_are_written_from_the_facts_and_hold_them_all(persona: Path) -> Non
 
     assert done.exit_code == 0
     assert done.written == done.wanted
-    assert f"Generated day 4/1000 ({done.written} unique)" in lines
-    text = (persona / "memories-1000d" / "day-0001.md").read_text()
+    assert f"Generated day 4/60 ({done.written} unique)" in lines
+    text = (persona / "memories-60d" / "day-0001.md").read_text()
     assert text.startswith("---\ntype: daily\n---\n\n# session: ")
     assert "As I have it" in text
 
@@ -85,7 +93,7 @@ def test_the_same_request_goes_on_and_pays_for_nothing_twice(persona: Path) -> N
     model = ScriptedModel(by_the_notes)
     request = DaysRequest(persona=persona, model="m", days=3, from_ledger=True)
     first = write_from_ledger(request, model=model)
-    (persona / "memories-1000d" / "day-0002.md").unlink()
+    (persona / "memories-60d" / "day-0002.md").unlink()
     again = write_from_ledger(replace(request, days=None, end=3), model=model)
 
     assert (again.written, again.kept) == (1, first.written - 1)
@@ -97,15 +105,13 @@ def test_a_writer_is_shown_what_happened_before_in_the_same_matters(persona: Pat
     model = ScriptedModel(by_the_notes)
     request = DaysRequest(persona=persona, model="m", start=9, end=10, from_ledger=True)
     write_from_ledger(request, model=model)
-    world = open_world(Layout(persona, "arcs-1000d.yaml"))
+    world = open_world(Layout(persona, ARCS))
     assert world is not None
     told: dict[tuple[str, str], list[str]] = {}
-    for played in world.simulate_days():
-        if played.page.day > 9:
-            break
-        for _, block in played.page.blocks:
-            if block.thread is not None:
-                told.setdefault((block.session, block.thread.name), []).append(block.text)
+    for page in world.build_pages():
+        for note in page.notes if page.day <= 9 else ():
+            if note.matter is not None:
+                told.setdefault((note.session, note.matter.name), []).append(note.text)
 
     shown = [each for each in model.asked if "<<before " in each.user]
     assert shown
@@ -135,7 +141,7 @@ def test_a_sound_entry_is_kept(notes: SessionNotes) -> None:
     ("spoil", "problem"),
     [
         (lambda text, notes: text.replace(notes.facts[0].value, "some"), "is missing"),
-        (lambda text, notes: text.replace(notes.names[0], "it"), "is not named"),
+        (lambda text, notes: re.sub(f"(?i){notes.names[0]}", "it", text), "is not named"),
         (lambda text, _: f"{text}\nIt cost $98,765.43.", "$98,765.43 is not in the notes"),
         (lambda text, _: f"{text}\nPLANTED", "PLANTED belongs to another session"),
         (lambda text, _: text.replace("### ", ""), "it has no topic"),
@@ -155,8 +161,11 @@ def test_an_entry_that_loses_or_adds_anything_is_not(
 
 
 def test_a_day_that_keeps_failing_is_skipped_reported_and_filled_later(persona: Path) -> None:
+    epoch = read_story(persona, ARCS).epoch
+    third = format_date(epoch + timedelta(days=2))
+
     def script(asked: Prompt) -> str:
-        return "I forgot." if "9 January" in asked.user else by_the_notes(asked)
+        return "I forgot." if f"the notes of {third}" in asked.user else by_the_notes(asked)
 
     lines: list[str] = []
     request = DaysRequest(
@@ -168,7 +177,7 @@ def test_a_day_that_keeps_failing_is_skipped_reported_and_filled_later(persona: 
     assert done.exit_code == 10
     assert failed
     assert any(f"day={failed[0]} skipped: " in line for line in lines)
-    assert not (persona / "memories-1000d" / f"day-{failed[0]:04}.md").exists()
+    assert not (persona / "memories-60d" / f"day-{failed[0]:04}.md").exists()
     again = write_from_ledger(request, model=ScriptedModel(by_the_notes))
     assert again.exit_code == 0
 

@@ -42,7 +42,7 @@ from recall_bench.features.personas.model_reply import NoUsableReply, RejectedRe
 from recall_bench.features.personas.pass_request import CreateRequest
 from recall_bench.features.personas.pass_run import MissingUnit, OnProgress, PassResult
 from recall_bench.features.personas.prompts import load_prompt
-from recall_bench.features.personas.world.fact_values import Dates
+from recall_bench.features.personas.simulator.values import Dates
 from recall_bench.stories.persona_files import Layout, choose_story, list_stories
 from recall_bench.stories.persona_story import (
     ARC_TYPES,

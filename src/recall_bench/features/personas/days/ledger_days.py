@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 from anyio.lowlevel import checkpoint
 
-from recall_bench.core.atomic_file import replace_file, sweep_folder
+from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import compute_story_date
+from recall_bench.core.atomic_file import sweep_folder
+from recall_bench.features.personas.creation.offline_persona import is_file_of
 from recall_bench.features.personas.day_log import (
     find_added_values,
     find_exact_values,
@@ -33,9 +35,10 @@ from recall_bench.features.personas.model_reply import RejectedReply
 from recall_bench.features.personas.pass_request import DaysRequest
 from recall_bench.features.personas.pass_run import OnProgress, PassResult, run_units
 from recall_bench.features.personas.prompts import build_task_prompt
-from recall_bench.features.personas.world.day_text import DayBlock, LogPage
-from recall_bench.features.personas.world.fact_values import Dates, list_spellings
-from recall_bench.features.personas.world_folder import WorldFolder, is_file_of, open_world
+from recall_bench.features.personas.simulator.ledger import LogPage, Note
+from recall_bench.features.personas.simulator.values import Dates, list_spellings
+from recall_bench.features.personas.simulator.world import World
+from recall_bench.features.personas.simulator.world_files import open_world
 from recall_bench.stories.persona_files import Layout, format_days, name_day_file
 from recall_bench.stories.persona_story import Persona, Session, Story, read_persona, read_story
 from recall_bench.systems.models.model import Prompt, fence_blocks
@@ -54,11 +57,11 @@ def write_offline_days(request: DaysRequest, on_progress: Callable[[str], None])
     world = open_world(layout)
     if world is None:
         raise UsageError(
-            f"{layout.id}: offline can only write stories that the world made; name a model with "
-            "--model, or create the persona with `recall-bench create-persona --model offline`"
+            f"{layout.id}: offline can only write stories that the simulator made; name a model "
+            "with --model, or create the persona with `recall-bench create-persona --model offline`"
         )
-    span = request.select_days(world.days)
-    days_told = [day for day in world.list_days_told() if day in span]
+    span = request.select_days(world.options.days)
+    pages = [page for page in world.build_pages() if page.day in span]
     frame = ModelPass("generator", request, on_progress)
     kept: list[int] = []
     differing: list[int] = []
@@ -69,33 +72,27 @@ def write_offline_days(request: DaysRequest, on_progress: Callable[[str], None])
 
         async def write_days() -> None:
             nonlocal unique
-            # From day 1 on, as days depend on earlier ones.
-            for simulated in world.simulate_days():
+            for page in pages:
                 await checkpoint()
-                day, text = simulated.page.day, simulated.page.text.encode()
-                if day > span[-1]:
-                    return
-                if day not in span:
-                    continue
-                path = layout.memories / name_day_file(day)
-                is_as_told = is_file_of(path, text)
+                path = layout.memories / name_day_file(page.day)
+                is_as_told = is_file_of(path, page.text.encode())
                 if is_as_told or (path.exists() and not request.overwrite):
-                    kept.append(day)
-                    differing.extend([] if is_as_told else [day])
+                    kept.append(page.day)
+                    differing.extend([] if is_as_told else [page.day])
                     continue
                 unique += not path.exists()
-                replace_file(path, text)
+                replace_file(path, page.text.encode())
                 frame.written += 1
-                on_progress(f"Generated day {day}/{span[-1]} ({unique} unique)")
+                on_progress(f"Generated day {page.day}/{span[-1]} ({unique} unique)")
 
         frame.run(write_days, ends_round=False)
     notes = []
     if differing:
         notes.append(
-            f"not as the world tells them: {format_days(differing)}; answers that the world "
-            "works out may not hold there (--overwrite writes these days again)"
+            f"not as the simulator tells them: {format_days(differing)}; its answers may not hold "
+            "there (--overwrite writes these days again)"
         )
-    quiet = sorted(set(span).difference(days_told))
+    quiet = sorted(set(span).difference(page.day for page in pages))
     strange = [day for day in quiet if (layout.memories / name_day_file(day)).exists()]
     if strange:
         notes.append(
@@ -103,7 +100,7 @@ def write_offline_days(request: DaysRequest, on_progress: Callable[[str], None])
             "files for it; remove them"
         )
     return frame.make_result(
-        "days", layout.memories, wanted=len(days_told), kept=len(kept), notes=tuple(notes)
+        "days", layout.memories, wanted=len(pages), kept=len(kept), notes=tuple(notes)
     )
 
 
@@ -127,19 +124,19 @@ class SessionNotes:
 
     day: int
     session: str
-    blocks: tuple[DayBlock, ...]
+    parts: tuple[Note, ...]
     facts: tuple[DueFact, ...]
 
     @cached_property
     def text(self) -> str:
         """The text as the simulator writes it."""
-        return "\n\n".join(f"### {block.heading}\n{block.text}" for block in self.blocks)
+        return "\n\n".join(f"### {note.heading}\n{note.text}" for note in self.parts)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the subjects that occur in the text."""
-        results = (block.thread.name for block in self.blocks if block.thread is not None)
-        return tuple(dict.fromkeys(name for name in results if name in self.text))
+        matters = (note.matter.name for note in self.parts if note.matter is not None)
+        return tuple(dict.fromkeys(name for name in matters if name in self.text))
 
     @cached_property
     def values(self) -> frozenset[str]:
@@ -147,30 +144,25 @@ class SessionNotes:
         return list_known_values(self.text)
 
 
-def collect_notes(page: LogPage, sessions: tuple[str, ...], dates: Dates) -> Iterator[SessionNotes]:
+def collect_notes(page: LogPage, dates: Dates) -> tuple[SessionNotes, ...]:
     """The notes of every session with content, in the order of the sessions."""
-    for session in sessions:
-        own = tuple(block for _, block in page.blocks if block.session == session)
-        if own:
-            yield SessionNotes(page.day, session, own, tuple(_list_facts(own, page.day, dates)))
-
-
-def _list_facts(blocks: tuple[DayBlock, ...], day: int, dates: Dates) -> Iterator[DueFact]:
-    for block in blocks:
-        for mention in block.mentions:
-            ways = list_spellings(mention.value, dates, day)
-            yield DueFact(mention.thread.name, mention.value.text, ways)
-
-
-def find_canaries(page: LogPage) -> dict[str, str]:
-    """The canaries of a day, each with the only session that may hold it."""
-    return {
-        canary.text: canary.session
-        for _, block in page.blocks
-        if block.thread is not None
-        for canary in block.thread.canaries
-        if canary.day == page.day
-    }
+    by_session: dict[str, list[Note]] = defaultdict(list)
+    for note in page.notes:
+        by_session[note.session].append(note)
+    return tuple(
+        SessionNotes(
+            page.day,
+            session,
+            tuple(notes),
+            tuple(
+                DueFact(note.matter.name, value.text, list_spellings(value, dates, page.day))
+                for note in notes
+                if note.matter is not None
+                for value in note.values
+            ),
+        )
+        for session, notes in by_session.items()
+    )
 
 
 _MAX_EARLIER = 3
@@ -178,25 +170,27 @@ _MAX_EARLIER = 3
 
 
 class EarlierSteps:
-    """What the simulator stated of each thread, by session and day."""
+    """What the simulator stated of each matter, by session and day."""
 
     def __init__(self) -> None:
-        self._found: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        self._texts: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
 
     def add_page(self, page: LogPage) -> None:
         """Add a day; days come in order."""
-        for _, block in page.blocks:
-            if block.thread is not None:
-                self._found[block.session, block.thread.name].append((page.day, block.text))
+        for note in page.notes:
+            if note.matter is not None:
+                self._texts[note.session, note.matter.name].append((page.day, note.text))
 
     def find_before(self, notes: SessionNotes) -> list[tuple[int, str]]:
-        """The last days and texts in which the session had the threads of its notes."""
-        names = (block.thread.name for block in notes.blocks if block.thread is not None)
-        results: list[tuple[int, str]] = []
-        for name in dict.fromkeys(names):
-            steps = self._found.get((notes.session, name), [])
-            results += [step for step in steps if step[0] < notes.day][-_MAX_EARLIER:]
-        return sorted(results)
+        """The last days and texts in which the session had the matters of its notes."""
+        names = {note.matter.name for note in notes.parts if note.matter is not None}
+        return sorted(
+            step
+            for name in names
+            for step in [s for s in self._texts[notes.session, name] if s[0] < notes.day][
+                -_MAX_EARLIER:
+            ]
+        )
 
 
 def build_ledger_prompt(
@@ -317,11 +311,11 @@ class _LedgerDaysPass:
     layout: Layout
     persona: Persona
     story: Story
-    world: WorldFolder
+    world: World
     unique: int = 0
     """The number of days with a file."""
     planted: dict[str, str] = field(default_factory=dict)
-    """Every canary so far, with the only session that may hold it."""
+    """Every canary, with the only session that may hold it."""
     steps: EarlierSteps = field(default_factory=EarlierSteps)
 
     def run(self) -> PassResult:
@@ -329,15 +323,15 @@ class _LedgerDaysPass:
         frame, memories = self.frame, self.layout.memories
         sweep_folder(memories)
         self.unique = sum(1 for _ in memories.glob("day-*.md"))
-        days = frame.request.select_days(self.world.days)
+        days = frame.request.select_days(self.world.options.days)
+        self.planted = {
+            matter.canary: matter.kind.session for matter in self.world.matters if matter.canary
+        }
         pages = []
-        for simulated in self.world.simulate_days():
-            if simulated.page.day >= days.stop:
-                break
-            self.planted |= find_canaries(simulated.page)
-            self.steps.add_page(simulated.page)
-            if simulated.page.day in days:
-                pages.append(simulated.page)
+        for page in self.world.build_pages():
+            self.steps.add_page(page)
+            if page.day in days:
+                pages.append(page)
         owed = [
             page
             for page in pages
@@ -353,8 +347,7 @@ class _LedgerDaysPass:
         return frame.make_result("days", memories, wanted=len(pages), kept=len(pages) - len(owed))
 
     def _collect_notes(self, page: LogPage) -> tuple[SessionNotes, ...]:
-        sessions = tuple(self.world.simulation.sessions)
-        return tuple(collect_notes(page, sessions, self.world.simulation.dates))
+        return collect_notes(page, self.world.dates)
 
     def _format_day(self, day: int) -> str:
         return format_date(compute_story_date(self.story.epoch, day).date())
@@ -388,7 +381,7 @@ class _LedgerDaysPass:
         self.unique += not path.exists()
         replace_file(path, render_day(entries).encode())
         frame.note_written(f"day {day}")
-        frame.on_progress(f"Generated day {day}/{self.world.days} ({self.unique} unique)")
+        frame.on_progress(f"Generated day {day}/{self.world.options.days} ({self.unique} unique)")
 
     async def _write_entry(self, notes: SessionNotes) -> str:
         date = self._format_day(notes.day)

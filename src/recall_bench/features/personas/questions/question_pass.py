@@ -122,7 +122,7 @@ def make_model_writer(
 def make_offline_writer(request: QuestionsRequest, layout: Layout) -> "OfflineQuestionWriter":
     """The simulator as writer; UsageError if it did not make the persona."""
     from recall_bench.features.personas.questions.offline_questions import OfflineQuestionWriter
-    from recall_bench.features.personas.world_folder import open_world
+    from recall_bench.features.personas.simulator.world_files import open_world
 
     world = open_world(layout)
     if world is None:

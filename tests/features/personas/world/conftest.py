@@ -1,3 +1,0 @@
-"""Fixtures of this folder."""
-
-from tests.fixtures.generate_world import bakery, built  # noqa: F401
