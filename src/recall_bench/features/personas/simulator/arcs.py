@@ -9,7 +9,7 @@ from recall_bench.features.personas.creation.story_rules import (
     compute_arc_bounds,
     count_fewest_arcs,
 )
-from recall_bench.features.personas.simulator.ledger import Fact, Matter
+from recall_bench.features.personas.simulator.ledger import LedgerFact, Matter
 from recall_bench.features.personas.simulator.world import World
 
 _LONG = 60
@@ -93,7 +93,7 @@ def _build_arc(world: World, matter: Matter, common: frozenset[str]) -> dict[str
     return arc
 
 
-def _choose_type(matter: Matter, length: int, mistake: tuple[Fact, Fact] | None) -> str:
+def _choose_type(matter: Matter, length: int, mistake: tuple[LedgerFact, LedgerFact] | None) -> str:
     if mistake is not None:
         return "correction"
     if any(source.category == DECISION for source in matter.attributes.values()):
@@ -118,7 +118,7 @@ def _list_common_values(world: World) -> frozenset[str]:
     return frozenset(text for text, count in counts.items() if count > 1)
 
 
-def _find_mistake(matter: Matter, common: frozenset[str]) -> tuple[Fact, Fact] | None:
+def _find_mistake(matter: Matter, common: frozenset[str]) -> tuple[LedgerFact, LedgerFact] | None:
     """The first figure that turned out to be wrong, and the one that corrected it."""
     for facts in matter.facts.values():
         is_corrected = len(facts) > 1 and facts[1].is_correction
@@ -128,7 +128,9 @@ def _find_mistake(matter: Matter, common: frozenset[str]) -> tuple[Fact, Fact] |
     return None
 
 
-def _list_events(matter: Matter, mistake: tuple[Fact, Fact] | None) -> Iterator[tuple[int, str]]:
+def _list_events(
+    matter: Matter, mistake: tuple[LedgerFact, LedgerFact] | None
+) -> Iterator[tuple[int, str]]:
     """What is told on which day in its own session; a belief is no event."""
     told = [event.sentence for event in matter.events.values()]
     told += [

@@ -14,7 +14,7 @@ from recall_bench.core.scenario import (
     Disclosure,
 )
 from recall_bench.features.personas.simulator.cast import list_short_names
-from recall_bench.features.personas.simulator.ledger import Fact, LogSentence, Matter
+from recall_bench.features.personas.simulator.ledger import LedgerFact, LogSentence, Matter
 from recall_bench.features.personas.simulator.values import (
     FactValue,
     list_near_values,
@@ -116,7 +116,7 @@ class DraftContext:
         """The matter by its name, or as often by what it is about."""
         return matter.name if self.chance.is_hit(0.5) else matter.called
 
-    def is_open(self, *facts: Fact) -> bool:
+    def is_open(self, *facts: LedgerFact) -> bool:
         """Whether all of these may be asked about from anywhere."""
         return not any(self.world.is_isolated(fact.sentence.session) for fact in facts)
 

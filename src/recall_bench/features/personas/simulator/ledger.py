@@ -25,7 +25,7 @@ class LogSentence:
 
 
 @dataclass(slots=True, eq=False)
-class Fact:
+class LedgerFact:
     """One value of one attribute of a matter, from the day on which it is stated."""
 
     value: FactValue
@@ -71,7 +71,7 @@ class Matter:
     called: str
     opening: LogSentence
     closing: LogSentence | None = None
-    facts: dict[str, list[Fact]] = field(default_factory=dict)
+    facts: dict[str, list[LedgerFact]] = field(default_factory=dict)
     events: dict[str, MatterEvent] = field(default_factory=dict)
     canary: str | None = None
     """A string that stands in the opening note and nowhere else."""
@@ -90,7 +90,7 @@ class Matter:
         """What sentences call an attribute."""
         return self.attributes[attribute].label or attribute.replace("_", " ")
 
-    def find_fact(self, attribute: str, day: int) -> Fact | None:
+    def find_fact(self, attribute: str, day: int) -> LedgerFact | None:
         """The fact that holds at the end of a day."""
         facts = [fact for fact in self.facts.get(attribute, ()) if fact.day <= day]
         return facts[-1] if facts else None

@@ -23,7 +23,7 @@ from recall_bench.features.personas.simulator.draft import (
     DraftQuestion,
     format_sentence,
 )
-from recall_bench.features.personas.simulator.ledger import Fact, LogSentence, Matter
+from recall_bench.features.personas.simulator.ledger import LedgerFact, LogSentence, Matter
 from recall_bench.features.personas.simulator.secret_questions import ask_secrets
 from recall_bench.features.personas.simulator.values import (
     FactValue,
@@ -155,7 +155,7 @@ def ask_values(matter: Matter, context: DraftContext) -> Iterator[DraftQuestion]
 
 
 def _draft_value(
-    matter: Matter, attribute: str, fact: Fact, context: DraftContext, category: str
+    matter: Matter, attribute: str, fact: LedgerFact, context: DraftContext, category: str
 ) -> DraftQuestion:
     value = fact.value
     return DraftQuestion(
@@ -219,14 +219,14 @@ def _draft_current(
     return draft
 
 
-def _find_last_echo(facts: Sequence[Fact]) -> int | None:
+def _find_last_echo(facts: Sequence[LedgerFact]) -> int | None:
     """The day on which a value out of date is named after the last one, and so mentioned last."""
     days = [echo.day for old in facts[:-1] for echo in old.echoes if echo.day >= facts[-1].day]
     return max(days, default=None)
 
 
 def _draft_earlier(
-    matter: Matter, attribute: str, facts: tuple[Fact, Fact], context: DraftContext
+    matter: Matter, attribute: str, facts: tuple[LedgerFact, LedgerFact], context: DraftContext
 ) -> DraftQuestion:
     earlier, later = facts
     day = context.chance.draw_between(earlier.day, later.day - 1)
@@ -267,7 +267,7 @@ def _draft_still(
 
 def ask_absent_values(matters: Sequence[Matter], context: DraftContext) -> Iterator[DraftQuestion]:
     """Questions for an attribute that is told of a neighbour of the same kind, and not of this."""
-    told: dict[tuple[str, str], Fact] = {}
+    told: dict[tuple[str, str], LedgerFact] = {}
     for matter in matters:
         for attribute, facts in matter.facts.items():
             if context.is_open(facts[0]) and not matter.attributes[attribute].secret:
@@ -456,7 +456,7 @@ def _draft_order(
 
 def ask_shared_values(matters: Sequence[Matter], context: DraftContext) -> Iterator[DraftQuestion]:
     """Questions for the value that two matters of different kinds have in common."""
-    latest: dict[tuple[str, str], list[tuple[Matter, str, Fact]]] = defaultdict(list)
+    latest: dict[tuple[str, str], list[tuple[Matter, str, LedgerFact]]] = defaultdict(list)
     for matter in matters:
         for attribute, facts in matter.facts.items():
             link = matter.attributes[attribute].link

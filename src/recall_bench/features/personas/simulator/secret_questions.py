@@ -8,7 +8,7 @@ from recall_bench.features.personas.simulator.draft import (
     DraftQuestion,
     format_sentence,
 )
-from recall_bench.features.personas.simulator.ledger import Fact, LogSentence, Matter
+from recall_bench.features.personas.simulator.ledger import LedgerFact, LogSentence, Matter
 
 _REFUSALS = (
     "That is confidential to {session} and cannot be shared here.",
@@ -27,7 +27,9 @@ def ask_secrets(matter: Matter, context: DraftContext) -> Iterator[DraftQuestion
 class _SecretQuestions:
     """Drafts the questions about one secret value."""
 
-    def __init__(self, matter: Matter, attribute: str, fact: Fact, context: DraftContext) -> None:
+    def __init__(
+        self, matter: Matter, attribute: str, fact: LedgerFact, context: DraftContext
+    ) -> None:
         self._matter = matter
         self._attribute = attribute
         self._fact = fact

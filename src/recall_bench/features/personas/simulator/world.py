@@ -13,7 +13,7 @@ from recall_bench.core.errors import Malformed
 from recall_bench.core.random_stream import RandomStream, derive_seed
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.features.personas.simulator.ledger import (
-    Fact,
+    LedgerFact,
     LogPage,
     LogSentence,
     Matter,
@@ -306,7 +306,7 @@ class _MatterLife:
             forms = _HELD if value.kind == "person" else _STATED
             session = source.session or matter.kind.session
             sentence = self._word(forms, attribute, value, day, session)
-            matter.facts[attribute] = [Fact(value, sentence)]
+            matter.facts[attribute] = [LedgerFact(value, sentence)]
             notes[day, session].append((sentence, value))
         sentences = [matter.opening]
         if world.is_isolated(matter.kind.session):
@@ -334,7 +334,7 @@ class _MatterLife:
             forms = _CORRECTED if is_mistake else _CHANGED
             sentence = self._word(forms, attribute, value, day, session, old=facts[-1].value)
             facts[-1].until = day - 1
-            facts.append(Fact(value, sentence, is_correction=is_mistake))
+            facts.append(LedgerFact(value, sentence, is_correction=is_mistake))
             self._world.add_note(matter, [sentence], [value])
         after = self._world.find_log_day(facts[-1].day + chance.draw_between(2, 12))
         if after is None or is_mistake:
