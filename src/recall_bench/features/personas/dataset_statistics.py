@@ -13,10 +13,9 @@ from math import ceil
 from pathlib import Path
 from statistics import fmean
 
-from recall_bench.core.plain_text import format_quantity
+from recall_bench.core.plain_text import Column, Table, format_quantity, make_table, render_text
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, DIFFICULTIES, Expects
-from recall_bench.core.plain_text import Column, Table, make_table, render_text
 from recall_bench.stories.lint.answer_checks import count_constant_no
 from recall_bench.stories.lint.history_checks import count_new_sentences
 from recall_bench.stories.lint.lint_corpus import LintCorpus, read_corpus

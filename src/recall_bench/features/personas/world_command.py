@@ -7,12 +7,12 @@ import click
 
 from recall_bench.cli.console import format_json
 from recall_bench.cli.options import add_json_option, add_output_option
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.plain_text import make_table, render_text
 from recall_bench.core.plan import list_default_ranges
 from recall_bench.core.scenario import CATEGORIES
 from recall_bench.core.settings import Settings
-from recall_bench.core.plain_text import make_table, render_text
-from recall_bench.core.atomic_file import TemporaryFolder
 
 
 @click.group("world")

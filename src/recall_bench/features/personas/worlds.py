@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plan import DrawnStory
 from recall_bench.core.random_stream import RandomStream
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.features.personas.simulator.sources import WorldOptions, read_sources
 from recall_bench.features.personas.simulator.trades import find_trade_folder, load_trades
 from recall_bench.features.personas.simulator.world_files import build_folder

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from anyio.lowlevel import checkpoint
 
-from recall_bench.core.atomic_file import replace_file
+from recall_bench.core.atomic_file import replace_file, sweep_folder
 from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import compute_story_date
-from recall_bench.core.atomic_file import sweep_folder
 from recall_bench.features.personas.creation.offline_persona import is_file_of
 from recall_bench.features.personas.day_log import (
     find_added_values,

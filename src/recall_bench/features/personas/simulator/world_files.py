@@ -9,12 +9,11 @@ from pathlib import Path
 
 import msgspec
 
+from recall_bench.core.atomic_file import name_beside, sweep_folder
 from recall_bench.core.errors import DISK_FULL, DataError, JournalLost, UsageError
 from recall_bench.core.folders import join_id
 from recall_bench.core.record import Record
-from recall_bench.core.atomic_file import name_beside, sweep_folder
-from recall_bench.core.untrusted_file import read_regular_file
-from recall_bench.core.untrusted_json import decode_untrusted_json
+from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.core.yaml12 import Document, load_yaml
 from recall_bench.core.yaml_writer import dump_yaml, format_scalar
 from recall_bench.features.personas.simulator.arcs import build_arcs_file
