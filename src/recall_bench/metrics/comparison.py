@@ -25,7 +25,7 @@ from recall_bench.metrics.bootstrap import (
     group_trials,
 )
 from recall_bench.metrics.estimate import Estimate, Limits, estimate_mean
-from recall_bench.metrics.power import compute_standard_error, find_detectable
+from recall_bench.metrics.power import ALPHA, compute_standard_error, find_detectable
 
 EXACT_UP_TO: Final = 16
 """Up to this many differing units, all combinations of signs are computed."""
@@ -141,6 +141,11 @@ class PairedComparison(ComputedRecord, frozen=True, kw_only=True):
     def final_p(self) -> float:
         """The p-value that decides: the adjusted one, where this is one of several comparisons."""
         return self.p_value if self.p_adjusted is None else self.p_adjusted
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the p-value that decides is at most 0.05."""
+        return self.final_p <= ALPHA
 
 
 def _apply_mcnemar(

@@ -1,21 +1,28 @@
 """Systems by each of several judges: the range of a score, and what depends on the judge."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
+from recall_bench.core.plain_text import join_words
 from recall_bench.core.record import ComputedRecord
 from recall_bench.engine.runs.counted_marks import POINTS
 from recall_bench.metrics.bootstrap import RESAMPLES, TemplateNames
-from recall_bench.metrics.comparison import TrialMarks, adjust_p_values, compare
-from recall_bench.reporting.formats import format_score
-from recall_bench.reporting.judge_order import (
-    JudgedDifference,
-    OrderAgreement,
-    classify_order,
-    describe_order,
+from recall_bench.metrics.comparison import (
+    PairedComparison,
+    TrialMarks,
+    adjust_p_values,
+    compare,
 )
-from recall_bench.reporting.run_contrast import is_significant
+from recall_bench.reporting.formats import (
+    OF_100,
+    format_delta,
+    format_p,
+    format_score,
+    format_sentence,
+)
 
 K = TypeVar("K", bound=Hashable)
 JUDGES_HEAD = "judges"
@@ -30,30 +37,19 @@ class JudgeMean(ComputedRecord, frozen=True, kw_only=True):
     """Points of six, over the trials that every judge has marked."""
 
 
-class JudgedPair(NamedTuple):
-    """What one judge gave two systems, trial by trial."""
-
-    first: TrialMarks
-    second: TrialMarks
-    templates: TemplateNames | None = None
-
-
 def list_judge_means(points: Mapping[str, TrialMarks]) -> tuple[JudgeMean, ...]:
     """List the score by each judge that judged anything, over the trials that all of them marked.
 
     Otherwise a judge that failed at the hard questions would seem a mild one. There is none for a
     single judge, and none if no trial is marked by all.
     """
-    known = {name: marks for name, marks in points.items() if marks}
-    if len(known) < 2:
-        return ()
-    first, *others = known.values()
-    common = [trial for trial in first if all(trial in marks for marks in others)]
+    judged = {name: marks for name, marks in points.items() if marks}
+    common = set.intersection(*map(set, judged.values())) if len(judged) > 1 else set()
     if not common:
         return ()
     return tuple(
-        JudgeMean(judge=name, mean=fmean(marks[trial] for trial in common))
-        for name, marks in known.items()
+        JudgeMean(judge=name, mean=fmean(mark for trial, mark in marks.items() if trial in common))
+        for name, marks in judged.items()
     )
 
 
@@ -73,6 +69,52 @@ def describe_judge_column(names: Sequence[str]) -> str:
     )
 
 
+class OrderAgreement(StrEnum):
+    """What several judges say about the order of two systems."""
+
+    SAME = "same"
+    """All find the same one better, or none finds a significant difference."""
+    SIGNIFICANCE = "significance"
+    """The difference is significant by some judges, and not by others."""
+    REVERSED = "reversed"
+    """Some find the first one better, others the second; not all of that is significant."""
+    CONTRADICTED = "contradicted"
+    """One system is significantly better by one judge, and the other one by another."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedDifference:
+    """The difference of two systems by one judge."""
+
+    judge: str
+    comparison: PairedComparison
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the difference is significant by this judge."""
+        return self.comparison.is_significant
+
+    @property
+    def direction(self) -> int:
+        """1 if the second system has more points, -1 if it has fewer, 0 if as many."""
+        value = self.comparison.difference.value
+        return (value > 0) - (value < 0)
+
+    def __str__(self) -> str:
+        points = format_delta(self.comparison.difference.value * OF_100, 1)
+        adjusted = "" if self.comparison.p_adjusted is None else "adjusted "
+        p_value = format_p(self.comparison.final_p, sign=True)
+        return f"{points} by {self.judge}, {adjusted}{p_value}"
+
+
+class JudgedPair(NamedTuple):
+    """What one judge gave two systems, trial by trial."""
+
+    first: TrialMarks
+    second: TrialMarks
+    templates: TemplateNames | None = None
+
+
 def compare_by_judge(
     pairs: Mapping[str, Mapping[K, JudgedPair]], *, resamples: int = RESAMPLES
 ) -> dict[K, list[JudgedDifference]]:
@@ -80,38 +122,73 @@ def compare_by_judge(
 
     The p-values of one judge are adjusted over all its pairs, as those of the first judge are.
     """
-    found: dict[K, list[JudgedDifference]] = {}
+    differences: dict[K, list[JudgedDifference]] = {}
     for judge, named in pairs.items():
-        compared = {
-            key: each
-            for key, pair in named.items()
-            if (
-                each := compare(
-                    pair.first,
-                    pair.second,
-                    limits=POINTS,
-                    templates=pair.templates,
-                    resamples=resamples,
-                )
+        measured = {
+            key: compare(
+                pair.first,
+                pair.second,
+                limits=POINTS,
+                templates=pair.templates,
+                resamples=resamples,
             )
-            is not None
+            for key, pair in named.items()
         }
-        adjusted = adjust_p_values({key: each.p_value for key, each in compared.items()})
-        for key, alone in compared.items():
-            each = alone.replace(p_adjusted=adjusted[key])
-            found.setdefault(key, []).append(JudgedDifference(judge, each, is_significant(each)))
-    return found
+        comparisons = {key: each for key, each in measured.items() if each is not None}
+        adjusted = adjust_p_values({key: each.p_value for key, each in comparisons.items()})
+        for key, each in comparisons.items():
+            difference = JudgedDifference(judge, each.replace(p_adjusted=adjusted[key]))
+            differences.setdefault(key, []).append(difference)
+    return differences
 
 
-def describe_orders(found: Mapping[str, Sequence[JudgedDifference]], base: str) -> tuple[str, ...]:
+def classify_order(differences: Sequence[JudgedDifference]) -> OrderAgreement:
+    """Classify what the judges say about the order."""
+    certain = {each.direction for each in differences if each.is_significant}
+    if len(certain) > 1:
+        return OrderAgreement.CONTRADICTED
+    if {1, -1} <= {each.direction for each in differences} and certain:
+        return OrderAgreement.REVERSED
+    if len({each.is_significant for each in differences}) > 1:
+        return OrderAgreement.SIGNIFICANCE
+    return OrderAgreement.SAME
+
+
+def describe_order(differences: Sequence[JudgedDifference], first: str, second: str) -> str:
+    """What the judges say about the order of two systems, in a sentence."""
+    certain = [each for each in differences if each.is_significant]
+    both, said = f"{first} and {second}", "; ".join(map(str, differences))
+    match classify_order(differences):
+        case OrderAgreement.CONTRADICTED:
+            up = join_words(each.judge for each in certain if each.direction > 0)
+            down = join_words(each.judge for each in certain if each.direction < 0)
+            words = f"the order of {both} depends on the judge: {second} is better by {up}, "
+            words += f"and {first} by {down}"
+        case OrderAgreement.REVERSED:
+            words = f"the order of {both} depends on the judge, though only one order is "
+            words += "significant"
+        case OrderAgreement.SIGNIFICANCE:
+            yes = join_words(each.judge for each in certain)
+            no = join_words(each.judge for each in differences if not each.is_significant)
+            words = f"the difference between {both} is significant by {yes}, and not by {no}"
+        case OrderAgreement.SAME if certain:
+            words = f"all {len(differences)} judges agree on the order of {both}"
+        case OrderAgreement.SAME:
+            words = f"no judge of {len(differences)} finds a significant difference between {both}"
+    return f"{words} ({said})"
+
+
+def describe_orders(
+    differences: Mapping[str, Sequence[JudgedDifference]], base: str
+) -> tuple[str, ...]:
     """Say for which systems the order with the base depends on the judge, or that none does."""
-    known = {name: each for name, each in found.items() if len(each) > 1}
+    judged = {name: each for name, each in differences.items() if len(each) > 1}
     unlike = [
-        describe_order(each, base, name)
-        for name, each in known.items()
+        format_sentence(describe_order(each, base, name))
+        for name, each in judged.items()
         if classify_order(each) is not OrderAgreement.SAME
     ]
-    if known and not unlike:
-        count = max(map(len, known.values()))
+    if judged and not unlike:
+        count = max(map(len, judged.values()))
         return (f"All {count} judges say the same of every order with {base}.",)
-    return tuple(f"{words[:1].upper()}{words[1:]}." for words in unlike)
+    return tuple(unlike)

@@ -31,7 +31,7 @@ from recall_bench.reporting.formats import (
     format_score,
 )
 from recall_bench.reporting.groups import PERSONA, describe_judge, estimate_marks, name_histories
-from recall_bench.reporting.judge_order import (
+from recall_bench.reporting.judge_scores import (
     JudgedDifference,
     classify_order,
     describe_order,
@@ -43,7 +43,6 @@ from recall_bench.reporting.run_contrast import (
     adjust_contrasts,
     adjust_parts,
     compare_pair,
-    is_significant,
 )
 from recall_bench.reporting.run_pairs import (
     TrialPairs,
@@ -124,26 +123,43 @@ def describe_conclusion(contrast: Contrast, runs: Sequence[RunCard]) -> str:
             f"{second} and {first} are identical: each of the {contrast.owed:,} trials that both "
             "owe has the same result"
         )
-    found = contrast.overall.comparison
-    if is_significant(found):
-        sentence = _describe_winner(contrast, first, second)
+    comparison = contrast.overall.comparison
+    estimate = comparison.difference
+    conditions = [difference.what for difference in contrast.unlike if difference.is_condition]
+    difference = describe_difference(comparison)
+    if comparison.is_significant:
+        is_up = estimate.value > 0
+        # Where the conditions differ, higher marks do not show that the system is better.
+        words = ("is better than", "is worse than") if not conditions else _HIGHER_OR_LOWER
+        sentence = f"{second} {words[not is_up]} {first}: {difference}"
+        if estimate.method is IntervalMethod.PERSONAS and not estimate.excludes_zero:
+            sentence += (
+                "; this holds for these personas, and the interval, which is for others like "
+                "them, leaves it open"
+            )
     else:
-        sentence = (
-            f"no significant difference between {first} and {second}: {describe_difference(found)}"
-        )
-        sentence += _describe_limit(found)
-    if found.difference.is_small:
-        sentence += f"; {found.difference.questions} questions are few, and the interval may be off"
+        sentence = f"no significant difference between {first} and {second}: {difference}"
+        if not comparison.wins + comparison.losses:
+            sentence += "; every question has the same points"
+        elif comparison.detectable is None:
+            sentence += "; with so few questions no difference can be shown"
+        else:
+            seen = format_score(comparison.detectable, 1)
+            sentence += f"; a difference below {seen} points could not have been seen reliably"
+    if estimate.is_small:
+        sentence += f"; {estimate.questions} questions are few, and the interval may be off"
     for run in both:
         if run.status is not RunStatus.VALID:
             sentence += (
-                f"; {run.letter} is {run.status.value}, and {found.difference.trials:,} of "
+                f"; {run.letter} is {run.status.value}, and {estimate.trials:,} of "
                 f"{contrast.owed:,} trials that both owe could be compared"
             )
-    conditions = [each.what for each in contrast.unlike if each.is_condition]
     if conditions:
         sentence += f"; but the runs differ in {' and '.join(conditions)}, which may be all of it"
     return sentence
+
+
+_HIGHER_OR_LOWER = ("scored higher than", "scored lower than")
 
 
 def describe_difference(comparison: PairedComparison) -> str:
@@ -155,31 +171,6 @@ def describe_difference(comparison: PairedComparison) -> str:
     if comparison.p_adjusted is not None:
         words += f", adjusted for several runs {format_p(comparison.p_adjusted)}"
     return words
-
-
-def _describe_winner(contrast: Contrast, first: str, second: str) -> str:
-    found = contrast.overall.comparison
-    is_up = found.difference.value > 0
-    words = "is better than" if is_up else "is worse than"
-    if any(each.is_condition for each in contrast.unlike):
-        # The conditions differ, so higher marks do not show that the system is better.
-        words = "scored higher than" if is_up else "scored lower than"
-    sentence = f"{second} {words} {first}: {describe_difference(found)}"
-    if found.difference.method is IntervalMethod.PERSONAS and not found.difference.excludes_zero:
-        sentence += (
-            "; this holds for these personas, and the interval, which is for others like them, "
-            "leaves it open"
-        )
-    return sentence
-
-
-def _describe_limit(found: PairedComparison) -> str:
-    if not found.wins + found.losses:
-        return "; every question has the same points"
-    if found.detectable is None:
-        return "; with so few questions no difference can be shown"
-    seen = format_score(found.detectable, 1)
-    return f"; a difference below {seen} points could not have been seen reliably"
 
 
 def compare_runs(
@@ -195,7 +186,7 @@ def compare_runs(
     the trials they have in common are compared. `score` names a figure of a dataset's protocol to
     compare by; see `read_scored_trials`.
     """
-    if suite := next((each for each in folders if each.plan.behaviour is not None), None):
+    if suite := next((folder for folder in folders if folder.plan.behaviour is not None), None):
         raise UsageError(
             f"{suite.path} is a run of a behaviour suite and has no score; compare it with another "
             "run of that suite, or see `scorecard`"
@@ -212,21 +203,28 @@ def compare_runs(
         for letter, folder, summary, table in zip(letters, folders, summaries, tables, strict=True)
     )
     pairs = [pair_trials(tables[0], table) for table in tables[1:]]
-    compared = {
-        letter: compare_pair(letter, tables[0], table, found, resamples=resamples)
-        for letter, table, found in zip(letters[1:], tables[1:], pairs, strict=True)
+    contrasts = {
+        letter: compare_pair(letter, tables[0], table, paired, resamples=resamples)
+        for letter, table, paired in zip(letters[1:], tables[1:], pairs, strict=True)
     }
+    contrasts = adjust_contrasts(contrasts)
     by_judge = _compare_by_judge(folders, pairs, score, resamples)
-    contrasts = tuple(
-        _add_judges(each, by_judge.get(each.letter, {}), runs)
-        for each in adjust_contrasts(compared).values()
-    )
+    for run in runs[1:]:
+        parts = by_judge.get(run.letter, {})
+        if parts:
+            differences = [JudgedDifference(name, p.comparison) for name, p in parts.items()]
+            names = [f"{each.letter} ({each.system})" for each in (runs[0], run)]
+            contrasts[run.letter] = contrasts[run.letter].replace(
+                judges=tuple(parts.values()),
+                order=classify_order(differences),
+                order_said=describe_order(differences, *names),
+            )
     return ComparisonReport(
         is_intersection=intersect,
         is_stub=any(folder.plan.judge.name == STUB for folder in folders),
         runs=runs,
-        contrasts=contrasts,
-        conclusions=tuple(describe_conclusion(each, runs) for each in contrasts),
+        contrasts=tuple(contrasts.values()),
+        conclusions=tuple(describe_conclusion(each, runs) for each in contrasts.values()),
         ranking=_rank_runs(letters, tables, pairs, resamples) if len(tables) > 2 else (),
         seed=SEED,
         score=tables[0].scale,
@@ -246,42 +244,24 @@ def _compare_by_judge(
     """
     if not all(folder.plan.other_judges for folder in folders):
         return {}
-    seen = [
+    first, *others = [
         {view.plan.judge: read_scored_trials(view, score) for view in open_judge_views(folder)}
         for folder in folders
     ]
-    found: dict[str, dict[str, ContrastPart]] = {}
-    for name, (card, table) in zip(folders[0].plan.judge_names, seen[0].items(), strict=True):
+    by_run: dict[str, dict[str, ContrastPart]] = {}
+    for name, (card, table) in zip(folders[0].plan.judge_names, first.items(), strict=True):
         parts = {}
-        for number, pair in enumerate(pairs, start=1):
-            if (other := seen[number].get(card)) is not None:
+        for number, (paired, judged) in enumerate(zip(pairs, others, strict=True), start=1):
+            if (other := judged.get(card)) is not None:
                 is_protocol = table.scale is not None
                 marks = table.points, other.points
-                paired = PairedMarks(pair, *marks, POINTS, resamples, is_protocol=is_protocol)
-                if (part := paired.compare_all(name)) is not None:
+                both = PairedMarks(paired, *marks, POINTS, resamples, is_protocol=is_protocol)
+                if (part := both.compare_all(name)) is not None:
                     parts[name_letter(number)] = part
-        for letter, part in adjust_parts(parts).items():
-            found.setdefault(letter, {})[name] = part
-    return {letter: parts for letter, parts in found.items() if len(parts) > 1}
-
-
-def _add_judges(
-    contrast: Contrast, parts: Mapping[str, ContrastPart], runs: Sequence[RunCard]
-) -> Contrast:
-    """The contrast with what each judge says, and whether that depends on the judge."""
-    if not parts:
-        return contrast
-    found = [
-        JudgedDifference(name, part.comparison, is_significant(part.comparison))
-        for name, part in parts.items()
-    ]
-    second = next(run for run in runs if run.letter == contrast.letter)
-    names = [f"{run.letter} ({run.system})" for run in (runs[0], second)]
-    return contrast.replace(
-        judges=tuple(parts.values()),
-        order=classify_order(found),
-        order_said=describe_order(found, *names),
-    )
+        # One comparison alone stays as it is.
+        for letter, part in (adjust_parts(parts) if len(parts) > 1 else parts).items():
+            by_run.setdefault(letter, {})[name] = part
+    return {letter: parts for letter, parts in by_run.items() if len(parts) > 1}
 
 
 def require_comparable(folders: Sequence[RunFolder], tables: Sequence[TrialTable]) -> None:
@@ -325,10 +305,11 @@ def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -
                 "or repair it with its own command, or compare what there is with --intersect"
             )
     for other in folders[1:]:
-        if found := find_differences(folders[0].plan, other.plan):
+        if differences := find_differences(folders[0].plan, other.plan):
+            words = join_words(map(str, differences))
             raise UsageError(
-                f"{folders[0].path} and {other.path} differ in {join_words(map(str, found))}; run "
-                "both alike, or compare what they have in common with --intersect"
+                f"{folders[0].path} and {other.path} differ in {words}; run both alike, or compare "
+                "what they have in common with --intersect"
             )
 
 

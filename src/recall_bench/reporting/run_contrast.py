@@ -10,7 +10,6 @@ from recall_bench.core.scenario import order_categories
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.engine.runs.counted_marks import POINTS, RATE
 from recall_bench.engine.runs.trials import TrialTable
-from recall_bench.metrics.bootstrap import SEED
 from recall_bench.metrics.comparison import (
     PairedComparison,
     TrialMarks,
@@ -20,10 +19,8 @@ from recall_bench.metrics.comparison import (
     estimate_difference,
 )
 from recall_bench.metrics.estimate import Estimate, Limits
-from recall_bench.metrics.power import ALPHA, find_fewest_questions
-from recall_bench.reporting.judge_order import (
-    OrderAgreement,
-)
+from recall_bench.metrics.power import find_fewest_questions
+from recall_bench.reporting.judge_scores import OrderAgreement
 from recall_bench.reporting.run_pairs import (
     DroppedTrials,
     RunDifference,
@@ -42,6 +39,10 @@ class ContrastPart(ComputedRecord, frozen=True, kw_only=True):
     first: float
     second: float
     comparison: PairedComparison
+
+    def adjust(self, p_value: float) -> "ContrastPart":
+        """The same with the p-value as one of several."""
+        return self.replace(comparison=self.comparison.replace(p_adjusted=p_value))
 
 
 class ContrastView(ComputedRecord, frozen=True, kw_only=True):
@@ -98,18 +99,20 @@ def compare_pair(
     letter: str, first: TrialTable, second: TrialTable, pairs: TrialPairs, *, resamples: int
 ) -> Contrast:
     """The second run against the first; UsageError if no trial has a mark in both."""
+    is_protocol = first.scale is not None
     points = PairedMarks(
-        pairs, first.points, second.points, POINTS, resamples, is_protocol=first.scale is not None
+        pairs, first.points, second.points, POINTS, resamples, is_protocol=is_protocol
     )
-    grounded = PairedMarks(pairs, first.hallucinations, second.hallucinations, RATE, resamples)
-    invented = PairedMarks(pairs, first.inventions, second.inventions, RATE, resamples)
-    guarded = PairedMarks(pairs, first.leaks, second.leaks, RATE, resamples)
     overall = points.compare_all("overall")
     if overall is None:
         raise UsageError(
             f"A and {letter} have no trial in common that both have a mark for; "
             "there is nothing to compare"
         )
+
+    def compare_rates(name: str, ours: TrialMarks, theirs: TrialMarks) -> ContrastPart | None:
+        return PairedMarks(pairs, ours, theirs, RATE, resamples).compare_all(name)
+
     category = {(row.trial.scenario, row.trial.item): row.category for row in first.rows}
     return Contrast(
         letter=letter,
@@ -130,9 +133,9 @@ def compare_pair(
         personas=points.view_groups(
             [card.id for card in first.plan.scenarios], lambda trial: trial.scenario
         ),
-        hallucination=grounded.compare_all("hallucination"),
-        inventions=invented.compare_all("invented"),
-        leaks=guarded.compare_all("leaks"),
+        hallucination=compare_rates("hallucination", first.hallucinations, second.hallucinations),
+        inventions=compare_rates("invented", first.inventions, second.inventions),
+        leaks=compare_rates("leaks", first.leaks, second.leaks),
     )
 
 
@@ -150,32 +153,28 @@ class PairedMarks:
         is_protocol: bool = False,
     ) -> None:
         self.first, self.second = pairs.select_marks(first), pairs.select_marks(second)
-        self._right = limits[1] if is_protocol else None
         self._trials = sorted(self.first.keys() & self.second.keys(), key=str)
-        self._templates = pairs.templates
-        self._limits = limits
-        self._resamples = resamples
+        self._templates, self._limits, self._resamples = pairs.templates, limits, resamples
+        self._right = limits[1] if is_protocol else None
 
     def compare_all(self, name: str) -> ContrastPart | None:
         """Over all trials."""
-        found = compare(
+        comparison = compare(
             self.first,
             self.second,
-            seed=SEED,
             limits=self._limits,
             templates=self._templates,
             resamples=self._resamples,
             right=self._right,
         )
-        return None if found is None else self._build_part(name, found, self._trials)
+        return None if comparison is None else self._build_part(name, comparison, self._trials)
 
     def compare_categories(self, category: Callable[[Trial], str]) -> tuple[ContrastPart, ...]:
         """Over each category, in the order every table prints them."""
-        found = compare_by_category(
+        comparisons = compare_by_category(
             self.first,
             self.second,
             category,
-            seed=SEED,
             limits=self._limits,
             templates=self._templates,
             resamples=self._resamples,
@@ -183,7 +182,8 @@ class PairedMarks:
         )
         trials = group_by(self._trials, category)
         return tuple(
-            self._build_part(name, found[name], trials[name]) for name in order_categories(found)
+            self._build_part(name, comparisons[name], trials[name])
+            for name in order_categories(comparisons)
         )
 
     def view_groups(
@@ -193,29 +193,31 @@ class PairedMarks:
         trials = group_by(self._trials, named)
         missing = group_by(self.first.keys() ^ self.second.keys(), named)
         return tuple(
-            self._build_view(name, trials[name], len(missing.get(name, ())))
+            ContrastView(
+                name=name,
+                first=_average(self.first, trials[name]),
+                second=_average(self.second, trials[name]),
+                difference=estimate_difference(
+                    self.first,
+                    self.second,
+                    trials[name],
+                    limits=self._limits,
+                    templates=self._templates,
+                    missing=len(missing.get(name, ())),
+                    resamples=min(self._resamples, _VIEW_RESAMPLES),
+                ),
+            )
             for name in names
             if name in trials
         )
 
-    def _build_part(self, name: str, found: PairedComparison, trials: list[Trial]) -> ContrastPart:
-        if found.difference.questions < find_fewest_questions():
-            found = found.replace(detectable=None)
+    def _build_part(
+        self, name: str, comparison: PairedComparison, trials: list[Trial]
+    ) -> ContrastPart:
+        if comparison.difference.questions < find_fewest_questions():
+            comparison = comparison.replace(detectable=None)
         means = _average(self.first, trials), _average(self.second, trials)
-        return ContrastPart(name=name, first=means[0], second=means[1], comparison=found)
-
-    def _build_view(self, name: str, trials: list[Trial], missing: int) -> ContrastView:
-        difference = estimate_difference(
-            self.first,
-            self.second,
-            trials,
-            limits=self._limits,
-            templates=self._templates,
-            missing=missing,
-            resamples=min(self._resamples, _VIEW_RESAMPLES),
-        )
-        means = _average(self.first, trials), _average(self.second, trials)
-        return ContrastView(name=name, first=means[0], second=means[1], difference=difference)
+        return ContrastPart(name=name, first=means[0], second=means[1], comparison=comparison)
 
 
 def _average(marks: TrialMarks, trials: list[Trial]) -> float:
@@ -223,17 +225,10 @@ def _average(marks: TrialMarks, trials: list[Trial]) -> float:
     return sum(marks[trial] for trial in trials) / len(trials)
 
 
-def is_significant(comparison: PairedComparison) -> bool:
-    """Whether the p-value, adjusted if it is one of several, is at most 0.05."""
-    return comparison.final_p <= ALPHA
-
-
-def adjust_parts(parts: Mapping[str, ContrastPart]) -> Mapping[str, ContrastPart]:
-    """Adjust the p-values of all parts together; one part alone stays as it is."""
-    if len(parts) < 2:
-        return parts
+def adjust_parts(parts: Mapping[Key, ContrastPart]) -> dict[Key, ContrastPart]:
+    """Adjust the p-values of all parts together."""
     adjusted = adjust_p_values({key: part.comparison.p_value for key, part in parts.items()})
-    return {key: _adjust_part(part, adjusted[key]) for key, part in parts.items()}
+    return {key: part.adjust(adjusted[key]) for key, part in parts.items()}
 
 
 def adjust_contrasts(contrasts: Mapping[Key, Contrast]) -> dict[Key, Contrast]:
@@ -243,26 +238,18 @@ def adjust_contrasts(contrasts: Mapping[Key, Contrast]) -> dict[Key, Contrast]:
     """
     if len(contrasts) < 2:
         return dict(contrasts)
-    overall = adjust_p_values(
-        {key: each.overall.comparison.p_value for key, each in contrasts.items()}
-    )
-    categories = adjust_p_values(
+    overall = adjust_parts({key: contrast.overall for key, contrast in contrasts.items()})
+    categories = adjust_parts(
         {
-            (key, part.name): part.comparison.p_value
-            for key, each in contrasts.items()
-            for part in each.categories
+            (key, part.name): part
+            for key, contrast in contrasts.items()
+            for part in contrast.categories
         }
     )
     return {
-        key: each.replace(
-            overall=_adjust_part(each.overall, overall[key]),
-            categories=tuple(
-                _adjust_part(part, categories[key, part.name]) for part in each.categories
-            ),
+        key: contrast.replace(
+            overall=overall[key],
+            categories=tuple(categories[key, part.name] for part in contrast.categories),
         )
-        for key, each in contrasts.items()
+        for key, contrast in contrasts.items()
     }
-
-
-def _adjust_part(part: ContrastPart, p_value: float) -> ContrastPart:
-    return part.replace(comparison=part.comparison.replace(p_adjusted=p_value))

@@ -14,7 +14,7 @@ from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import read_trials
 from recall_bench.features.comparison.power_plan import measure_pilot, plan_power
 from recall_bench.reporting.run_comparison import compare_runs
-from recall_bench.reporting.run_contrast import Contrast, is_significant
+from recall_bench.reporting.run_contrast import Contrast
 from tests.reporting.simulated_runs import drawn_pair, questions
 from tests.thoroughness import choose_number
 
@@ -31,8 +31,8 @@ def test_a_system_is_distinguished_from_itself_as_rarely_as_stated(tmp_path: Pat
     overall = categories = 0
     for number in range(ROUNDS):
         found = contrasted(drawn_pair(chance, tmp_path / str(number), items))
-        overall += is_significant(found.overall.comparison)
-        categories += any(is_significant(part.comparison) for part in found.categories)
+        overall += found.overall.comparison.is_significant
+        categories += any(part.comparison.is_significant for part in found.categories)
 
     error = sqrt(NOMINAL * (1 - NOMINAL) / ROUNDS)
     assert abs(overall / ROUNDS - NOMINAL) < 3 * error
@@ -50,7 +50,7 @@ def test_a_planted_difference_is_found_as_often_as_planned(tmp_path: Path) -> No
     for number in range(rounds):
         pair = drawn_pair(chance, tmp_path / str(number), questions(needed.questions), shift=wanted)
         comparison = contrasted(pair).overall.comparison
-        found += is_significant(comparison)
+        found += comparison.is_significant
         lost += wanted - comparison.difference.value
 
     # Marks end at 6: a part of what was planted has nowhere to go.

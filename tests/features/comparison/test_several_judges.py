@@ -25,7 +25,7 @@ from recall_bench.features.comparison.gate.run_gate import check_run
 from recall_bench.features.judges.label_correction import correct_headline
 from recall_bench.judging.human_labels import HumanLabel, append_label, make_label
 from recall_bench.metrics.judge_correction import solve_rogan_gladen
-from recall_bench.reporting.judge_order import OrderAgreement
+from recall_bench.reporting.judge_scores import OrderAgreement
 from recall_bench.reporting.judge_text import SPLITS_FILE, describe_range
 from recall_bench.reporting.publication import publish_report
 from recall_bench.reporting.run_brief import render_brief

@@ -40,7 +40,7 @@ from recall_bench.reporting.headlines import (
     mark_doubt,
 )
 from recall_bench.reporting.run_comparison import ComparisonReport, RunCard
-from recall_bench.reporting.run_contrast import Contrast, ContrastPart, ContrastView, is_significant
+from recall_bench.reporting.run_contrast import Contrast, ContrastPart, ContrastView
 from recall_bench.reporting.run_text import STUB_WARNING
 from recall_bench.reporting.sections import Fact, SectionPart, SectionTable, render_parts
 
@@ -241,7 +241,7 @@ def _list_view_cells(
 def _list_tests(part: ContrastPart, scale: float) -> tuple[str, ...]:
     found = part.comparison
     adjusted = NO_DATA if found.p_adjusted is None else format_p(found.p_adjusted)
-    if found.p_adjusted is not None and is_significant(found):
+    if found.p_adjusted is not None and found.is_significant:
         adjusted += "*"
     seen = NO_DATA if found.detectable is None else format_number(scale * found.detectable, 1)
     return format_p(found.p_value), adjusted, f"{found.wins}/{found.ties}/{found.losses}", seen

@@ -45,8 +45,8 @@ from recall_bench.metrics.marks import sum_tallies
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.costs import list_seconds
 from recall_bench.reporting.groups import describe_judge, estimate_marks, find_quantile
-from recall_bench.reporting.judge_order import JudgedDifference
 from recall_bench.reporting.judge_scores import (
+    JudgedDifference,
     JudgedPair,
     compare_by_judge,
     describe_orders,
@@ -56,7 +56,6 @@ from recall_bench.reporting.run_contrast import (
     Contrast,
     adjust_contrasts,
     compare_pair,
-    is_significant,
 )
 from recall_bench.reporting.run_pairs import explain_other_measure, find_differences, pair_trials
 from recall_bench.reporting.suites.scorecard import build_scorecard
@@ -325,7 +324,7 @@ class _MatrixComparison:
         if self._baseline in (one, two):
             other = two if one == self._baseline else one
             found = self._contrasts.get((setting, other))
-            return found is not None and is_significant(found.overall.comparison)
+            return found is not None and found.overall.comparison.is_significant
         known = (self._p_values.get(key) for key in ((setting, one, two), (setting, two, one)))
         return any(p_value is not None and p_value <= ALPHA for p_value in known)
 

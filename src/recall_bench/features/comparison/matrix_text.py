@@ -49,7 +49,6 @@ from recall_bench.reporting.judge_scores import (
     describe_judge_column,
     format_judge_range,
 )
-from recall_bench.reporting.run_contrast import is_significant
 from recall_bench.reporting.run_text import STUB_WARNING
 from recall_bench.reporting.sections import (
     Section,
@@ -321,7 +320,7 @@ def _compare_with_baseline(setting: SettingReport) -> Iterator[SectionPart]:
 
 def _format_difference(comparison: PairedComparison) -> tuple[str, ...]:
     adjusted = comparison.p_adjusted
-    star = "*" * is_significant(comparison)
+    star = "*" * comparison.is_significant
     return (
         format_delta(comparison.difference.value * OF_100, 1),
         format_interval(comparison.difference, 1, OF_100) or NO_DATA,

@@ -20,7 +20,7 @@ from recall_bench.reporting.formats import (
 )
 from recall_bench.reporting.headlines import describe_headline
 from recall_bench.reporting.run_comparison import ComparisonReport, RunCard, compare_runs
-from recall_bench.reporting.run_contrast import Contrast, ContrastPart, ContrastView, is_significant
+from recall_bench.reporting.run_contrast import Contrast, ContrastPart, ContrastView
 from recall_bench.reporting.run_pairs import pair_trials
 from recall_bench.reporting.suites.report_text import format_figure
 from recall_bench.reporting.suites.suite_comparison import (
@@ -204,7 +204,7 @@ def _list_overall(contrast: Contrast) -> list[DifferenceRow]:
 
 def _describe_part(part: ContrastPart, scale: float = OF_100, unit: str = "") -> DifferenceRow:
     row = _describe_row(part, part.comparison.difference, scale, unit)
-    return row.replace(p=_format_tested(part.comparison), is_clear=is_significant(part.comparison))
+    return row.replace(p=_format_tested(part.comparison), is_clear=part.comparison.is_significant)
 
 
 def _describe_view(view: ContrastView) -> DifferenceRow:

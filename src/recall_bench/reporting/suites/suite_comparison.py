@@ -18,7 +18,6 @@ from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
 from recall_bench.reporting.formats import format_card, format_interval, format_p
 from recall_bench.reporting.run_comparison import name_letter
-from recall_bench.reporting.run_contrast import is_significant
 from recall_bench.reporting.suites.figures import Figure
 from recall_bench.reporting.suites.report_text import (
     format_change,
@@ -53,7 +52,7 @@ class FigureContrast(ComputedRecord, frozen=True, kw_only=True):
     @property
     def is_clear(self) -> bool:
         """Whether the paired difference is significant."""
-        return self.comparison is not None and is_significant(self.comparison)
+        return self.comparison is not None and self.comparison.is_significant
 
     @property
     def is_better(self) -> bool | None:
@@ -301,7 +300,7 @@ def _format_difference(each: FigureContrast) -> tuple[str, str, str, str]:
     return (
         format_change(each.first, found.difference.value),
         format_interval(found.difference, 1, _PERCENT) or "",
-        format_p(found.final_p) + ("*" if is_significant(found) else ""),
+        format_p(found.final_p) + ("*" if found.is_significant else ""),
         str(found.difference.trials),
     )
 
