@@ -4,11 +4,12 @@ import vl_convert
 
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.charts import chart_text
-from recall_bench.reporting.charts.curves import CurveStep, draw_curve
 from recall_bench.reporting.charts.plane import (
     ChartPlane,
+    CurveStep,
     build_quantity_axis,
     build_view,
+    draw_curve,
 )
 from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA
 from tests.reporting.charts.sample_report import estimate

@@ -1,7 +1,6 @@
 """Inventions by category, both rates over corpus size, and recall against invention."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import NamedTuple
 
@@ -15,9 +14,20 @@ from recall_bench.reporting.analyses.hallucination import (
     find_start,
     select_forecasts,
 )
-from recall_bench.reporting.charts import chart_text
-from recall_bench.reporting.charts.curves import MANY_CHECKPOINTS
+from recall_bench.reporting.charts.chart_text import (
+    format_change,
+    format_level,
+    format_rate,
+    format_reason,
+    format_share,
+    format_share_interval,
+    format_slug,
+    list_figures,
+    rename_duplicates,
+    trim_name,
+)
 from recall_bench.reporting.charts.plane import (
+    MANY_CHECKPOINTS,
     PERCENT_FORMAT,
     Chart,
     ChartLayer,
@@ -38,103 +48,73 @@ _RATE_TITLE = "Answers that are invented (% of judged)"
 _LEAK_TITLE = "Answers that leak (% of those that could)"
 _BAR_STEP = 26.0
 """The height of one bar and the gap below it."""
+_OUTLOOK_HEIGHT, _MEASURED_WIDTH, _BEYOND_WIDTH = 270.0, 420.0, 200.0
+_PATH_WIDTH, _PATH_HEIGHT, _DOT_RADIUS = 620.0, 340.0, 5.0
+_AXIS_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
+
+_Row = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateBar:
-    """One rate and the text beside it."""
-
-    name: str
-    rate: Estimate | None
-    said: str
-
-    @property
-    def label(self) -> dict[str, object]:
-        """Its text, in its row."""
-        return {"y": self.name, "text": self.said}
-
-
-def choose_top(shares: Sequence[float | None]) -> float:
+def _choose_top(shares: Sequence[float | None]) -> float:
     """The end of an axis of shares: the next twentieth above the largest."""
-    most = max((each for each in shares if each is not None), default=0.0)
+    most = max((share for share in shares if share is not None), default=0.0)
     return min(1.0, max(0.05, ceil(20 * most + 1e-9) / 20))
-
-
-def _draw_bars(bars: Sequence[RateBar]) -> list[ChartLayer]:
-    most = [each for bar in bars if bar.rate for each in (bar.rate.value, bar.rate.high)]
-    plane = ChartPlane(
-        build_quantity_axis(_RATE_TITLE, 0, choose_top(most), form=PERCENT_FORMAT, ticks=5),
-        build_name_axis([bar.name for bar in bars]),
-    )
-    shown = [_build_bar_row(bar, bar.rate) for bar in bars if bar.rate is not None]
-    spans = [row for row in shown if row["x2"] is not None]
-    tells = ("name", "rate", "trials")
-    size = {"height": {"band": 0.62}}
-    lengths = [row | {"x": row["value"], "x2": 0} for row in shown]
-    ends = [
-        {"x": bar.rate.value if bar.rate.high is None else bar.rate.high, **bar.label}
-        for bar in bars
-        if bar.rate is not None
-    ]
-    missing = [{"x": 0, **bar.label} for bar in bars if bar.rate is None]
-    return [
-        *plane.draw_marks("bar", "invention-bar", lengths, tells=tells, mark=size),
-        # A halo makes the interval visible on a bar of any colour.
-        *plane.draw_marks("rule", "halo", spans),
-        *plane.draw_marks("rule", "interval", spans, tells=tells),
-        *plane.draw_text("label", ends, dx=8),
-        *plane.draw_text("note", missing, dx=4),
-    ]
-
-
-def _build_bar_row(bar: RateBar, rate: Estimate) -> dict[str, object]:
-    return {
-        "x": rate.low,
-        "x2": rate.high,
-        "y": bar.name,
-        "value": rate.value,
-        "name": bar.name,
-        "rate": chart_text.format_rate(rate),
-        "trials": rate.trials,
-    }
 
 
 def plot_category_rates(views: HallucinationViews) -> Chart | None:
     """One bar a category, the likeliest to invent first."""
-    names = chart_text.rename_duplicates(
-        [chart_text.format_slug(each.name) for each in views.categories]
-    )
-    bars = [
-        RateBar(
-            name=name,
-            rate=each.invention,
-            said=chart_text.format_rate(each.invention),
-        )
-        for name, each in zip(names, views.categories, strict=True)
-    ]
-    if not any(bar.rate for bar in bars):
+    names = rename_duplicates([format_slug(category.name) for category in views.categories])
+    rates = {
+        name: category.invention for name, category in zip(names, views.categories, strict=True)
+    }
+    if not any(rates.values()):
         return None
-    level = chart_text.format_level([bar.rate for bar in bars])
-    note = (
-        f"Share of judged answers that are invented, with {level} intervals; leaks are counted "
-        "apart. Negative recall and synthesis, which tempt most to invent, come first."
+    ends = [end for rate in rates.values() if rate for end in (rate.value, rate.high)]
+    plane = ChartPlane(
+        build_quantity_axis(_RATE_TITLE, 0, _choose_top(ends), form=PERCENT_FORMAT, ticks=5),
+        build_name_axis(list(rates)),
     )
-    title = "Invented, by category"
-    words = "; ".join(f"{bar.name.lower()} {bar.said}" for bar in bars)
-    body = build_view(_draw_bars(bars), _BAR_STEP * len(bars))
+    bars: list[_Row] = []
+    labels: list[_Row] = []
+    missing: list[_Row] = []
+    for name, rate in rates.items():
+        label = {"y": name, "text": format_rate(rate)}
+        if rate is None:
+            missing.append({"x": 0, **label})
+            continue
+        about = {"name": name, "rate": format_rate(rate), "trials": rate.trials}
+        bars.append({"x": rate.low, "x2": rate.high, "y": name, "value": rate.value, **about})
+        labels.append({"x": rate.value if rate.high is None else rate.high, **label})
+    spans = [row for row in bars if row["x2"] is not None]
+    lengths = [row | {"x": row["value"], "x2": 0} for row in bars]
+    tells = ("name", "rate", "trials")
+    size = {"height": {"band": 0.62}}
+    layers = [
+        *plane.draw_marks("bar", "invention-bar", lengths, tells=tells, mark=size),
+        # A halo makes the interval visible on a bar of any colour.
+        *plane.draw_marks("rule", "halo", spans),
+        *plane.draw_marks("rule", "interval", spans, tells=tells),
+        *plane.draw_text("label", labels, dx=8),
+        *plane.draw_text("note", missing, dx=4),
+    ]
+    level = format_level(list(rates.values()))
+    words = "; ".join(f"{name.lower()} {format_rate(rate)}" for name, rate in rates.items())
     return Chart(
         name="hallucination-by-category",
         section="hallucination",
-        title=title,
+        title="Invented, by category",
         summary=f"Answers that are invented, by category: {words}.",
-        notes=(note,),
-        body=body,
+        notes=(
+            (
+                f"Share of judged answers that are invented, with {level} intervals; leaks are "
+                "counted apart. Negative recall and synthesis, which tempt most to invent, come "
+                "first."
+            ),
+        ),
+        body=build_view(layers, _BAR_STEP * len(rates)),
         columns=("category", "rate", "low", "high", "trials"),
-        rows=tuple((bar.name, *chart_text.list_figures(bar.rate)) for bar in bars),
+        rows=tuple((name, *list_figures(rate)) for name, rate in rates.items()),
     )
-
-
-_OUTLOOK_HEIGHT, _MEASURED_WIDTH, _BEYOND_WIDTH = 270.0, 420.0, 200.0
 
 
 class RateCurve(NamedTuple):
@@ -150,211 +130,142 @@ class RateCurve(NamedTuple):
 
 def plot_rates_over_size(course: RateCourse) -> Iterator[Chart | None]:
     """Inventions and leaks, each with its trend; None where nothing was measured."""
-    moments = [each for each in course.moments if each.days < FULL]
-    inventions = [(each, each.invention) for each in moments]
-    leaks = [(each, each.leak) for each in moments]
-    yield _plot_curve(
-        RateCurve(
-            "hallucination-over-size",
-            "Invented, over corpus size",
-            _RATE_TITLE,
-            inventions,
-            course.inventions,
-        )
-    )
-    yield _plot_curve(
-        RateCurve("leaks-over-size", "Leaked, over corpus size", _LEAK_TITLE, leaks, course.leaks)
-    )
+    moments = [moment for moment in course.moments if moment.days < FULL]
+    invented = [(moment, moment.invention) for moment in moments]
+    leaked = [(moment, moment.leak) for moment in moments]
+    for kind, word, axis, rates, trend in (
+        ("hallucination", "Invented", _RATE_TITLE, invented, course.inventions),
+        ("leaks", "Leaked", _LEAK_TITLE, leaked, course.leaks),
+    ):
+        title = f"{word}, over corpus size"
+        yield _plot_curve(RateCurve(f"{kind}-over-size", title, axis, rates, trend))
 
 
 def _plot_curve(curve: RateCurve) -> Chart | None:
     """Measured rates with their trend, and beside them its forecasts for larger sizes."""
-    rows = [_build_measured_row(*each) for each in curve.rates]
+    rows: list[_Row] = [
+        {
+            "x": moment.days,
+            **place_value(None if rate is None else rate.value, rate),
+            "checkpoint": trim_name(moment.checkpoint),
+            "rate": format_rate(rate),
+            "trials": 0 if rate is None else rate.trials,
+        }
+        for moment, rate in curve.rates
+    ]
     known = [row for row in rows if row["y"] is not None]
     if not known:
         return None
     trend = curve.trend
     far, missing = ((), "") if trend is None else select_forecasts(trend)
-    shown = [
-        each
-        for each in (() if trend is None else trend.predictions)
-        if not each.is_beyond or each in far
-    ]
+    predictions = () if trend is None else trend.predictions
+    shown = [each for each in predictions if not each.is_beyond or each in far]
+    level = format_level([rate for _, rate in curve.rates])
+    cut = "† the line or its band left what is possible there, and is cut at 0 or 100 %."
     return Chart(
         name=curve.name,
         section="hallucination",
         title=curve.title,
-        summary=_summarise_outlook(curve, far, missing),
-        notes=tuple(_list_outlook_notes(curve, far, missing)),
+        summary=_summarise_curve(curve, far, missing),
+        notes=(
+            (
+                f"Share at each checkpoint with {level} intervals, and a straight line by least "
+                "squares over trials."
+            ),
+            cut if any(each.is_clipped for each in far) else "",
+            format_sentence(missing) if missing else "",
+        ),
         body=_build_views(curve, known, shown),
         columns=("size", "days", "rate", "low", "high", "kind"),
         rows=(
-            *(
-                (row["checkpoint"], row["x"], row["y"], row["low"], row["high"], "measured")
-                for row in rows
-            ),
-            *(
-                (
-                    _format_size(each),
-                    each.days,
-                    each.value,
-                    each.low,
-                    each.high,
-                    _describe_kind(each),
-                )
-                for each in shown
-            ),
+            *((r["checkpoint"], r["x"], r["y"], r["low"], r["high"], "measured") for r in rows),
+            *((_format_size(p), p.days, p.value, p.low, p.high, _describe_kind(p)) for p in shown),
         ),
     )
 
 
-def _build_measured_row(moment: CheckpointRates, rate: Estimate | None) -> dict[str, object]:
-    return {
-        "x": moment.days,
-        **place_value(None if rate is None else rate.value, rate),
-        "checkpoint": chart_text.trim_name(moment.checkpoint),
-        "rate": chart_text.format_rate(rate),
-        "trials": 0 if rate is None else rate.trials,
-    }
-
-
 def _build_views(
-    curve: RateCurve, known: Sequence[dict[str, object]], shown: Sequence[Prediction]
+    curve: RateCurve, known: Sequence[_Row], shown: Sequence[Prediction]
 ) -> dict[str, object]:
     trend, far = curve.trend, [each for each in shown if each.is_beyond]
     highs = [row["high"] or row["y"] for row in known] + [each.high or each.value for each in shown]
-    top = choose_top([float(str(each)) for each in highs])
-    rates = build_quantity_axis(curve.axis, 0, top, form=PERCENT_FORMAT)
+    top = _choose_top([float(str(high)) for high in highs])
     last = max(float(str(row["x"])) for row in known)
-    plane = ChartPlane(build_quantity_axis("Days of history", 0, last, has_grid=False), rates)
-    panels = [
-        ChartPanel(
-            title="Measured",
-            layers=[
-                *_draw_band(plane, trend),
-                *_draw_points(plane, known),
-                *_draw_line(plane, trend),
-            ],
-            width=_MEASURED_WIDTH,
-            height=_OUTLOOK_HEIGHT,
-        )
-    ]
-    if far:
-        panels.append(_build_beyond_panel(far, top))
-    return build_grid(panels, 2, gap=26)
-
-
-def _draw_points(plane: ChartPlane, known: Sequence[dict[str, object]]) -> list[ChartLayer]:
-    tells = ("checkpoint", "rate", "trials")
+    plane = ChartPlane(
+        build_quantity_axis("Days of history", 0, last, has_grid=False),
+        build_quantity_axis(curve.axis, 0, top, form=PERCENT_FORMAT),
+    )
     is_crowded = len(known) > MANY_CHECKPOINTS
     dot = {"size": 16, "opacity": 0.5} if is_crowded else {"size": 30}
-    return [
+    band: list[_Row] = []
+    line: list[_Row] = []
+    if trend is not None:
+        band = [
+            {"x": each.days, "y": each.low, "y2": each.high}
+            for each in sorted(trend.predictions, key=lambda each: each.days)
+            if not each.is_beyond and each.low is not None
+        ]
+        heights = {
+            day: trend.intercept.value + trend.slope.value * day
+            for day in (trend.first_day, trend.last_day)
+        }
+        line = [{"x": day, "y": min(1.0, max(0.0, y))} for day, y in heights.items()]
+    tells = ("checkpoint", "rate", "trials")
+    layers = [
+        *plane.draw_marks("area", "invention-band", band),
         *plane.draw_intervals("invention-thin", [] if is_crowded else known),
         *plane.draw_marks("point", "invention-point", known, tells=tells, mark=dot),
+        *plane.draw_marks("line", "invention-line", line),
     ]
-
-
-def _draw_line(plane: ChartPlane, trend: Trend | None) -> list[ChartLayer]:
-    """The trend line within the measured sizes."""
-    if trend is None:
-        return []
-    ends = [
-        {"x": day, "y": min(1.0, max(0.0, trend.intercept.value + trend.slope.value * day))}
-        for day in (trend.first_day, trend.last_day)
-    ]
-    return plane.draw_marks("line", "invention-line", ends)
-
-
-def _draw_band(plane: ChartPlane, trend: Trend | None) -> list[ChartLayer]:
-    """The band of the trend within the measured sizes."""
-    if trend is None:
-        return []
-    band = [
-        {"x": each.days, "y": each.low, "y2": each.high}
-        for each in sorted(trend.predictions, key=lambda each: each.days)
-        if not each.is_beyond and each.low is not None
-    ]
-    return plane.draw_marks("area", "invention-band", band)
+    measured = ChartPanel(
+        title="Measured", layers=layers, width=_MEASURED_WIDTH, height=_OUTLOOK_HEIGHT
+    )
+    return build_grid([measured, *([_build_beyond_panel(far, top)] if far else [])], 2, gap=26)
 
 
 def _build_beyond_panel(far: Sequence[Prediction], top: float) -> ChartPanel:
-    order = [_format_size(each) for each in far]
     plane = ChartPlane(
-        build_name_axis(order, title="Days of history"),
+        build_name_axis([_format_size(each) for each in far], title="Days of history"),
         build_quantity_axis(None, 0, top, form=PERCENT_FORMAT, has_grid=False, is_bare=True),
     )
     rows = [
         {
             "x": _format_size(each),
             **place_value(each.value, each),
-            "rate": _format_rate(each),
+            "rate": format_share_interval(each.value, each.low, each.high),
+            "text": format_share(each.value) + (" †" if each.is_clipped else ""),
         }
         for each in far
     ]
-    said = [
-        {
-            "x": _format_size(each),
-            "y": each.value,
-            "text": chart_text.format_share(each.value) + (" †" if each.is_clipped else ""),
-        }
-        for each in far
-    ]
+    dot = {"size": 90, "shape": "diamond"}
     return ChartPanel(
         title="Beyond what was measured",
         layers=[
             *plane.draw_marks("rect", "beyond", [{"y": 0, "y2": top}]),
             *plane.draw_intervals("invention-beyond", rows),
-            *plane.draw_marks(
-                "point",
-                "invention-point",
-                rows,
-                tells=("rate",),
-                mark={"size": 90, "shape": "diamond"},
-            ),
-            *plane.draw_text("strong-label", said, dx=9),
+            *plane.draw_marks("point", "invention-point", rows, tells=("rate",), mark=dot),
+            *plane.draw_text("strong-label", rows, dx=9),
         ],
         width=_BEYOND_WIDTH,
         height=_OUTLOOK_HEIGHT,
     )
 
 
-def _list_outlook_notes(curve: RateCurve, far: Sequence[Prediction], missing: str) -> list[str]:
-    level = chart_text.format_level([rate for _, rate in curve.rates])
-    notes = [
-        (
-            f"Share at each checkpoint with {level} intervals, and a straight line by least "
-            f"squares "
-            "over trials."
-        ),
-    ]
-    if any(each.is_clipped for each in far):
-        notes.append(
-            "† the line or its band left what is possible there, and is cut at 0 or 100 %."
-        )
-    return [*notes, format_sentence(missing)] if missing else notes
-
-
-def _summarise_outlook(curve: RateCurve, far: Sequence[Prediction], missing: str) -> str:
+def _summarise_curve(curve: RateCurve, far: Sequence[Prediction], missing: str) -> str:
     trend = curve.trend
     if trend is None:
         return f"{curve.title}: measured at one corpus size only, so there is no line."
-    start = find_start(trend)
-    at_start = (
-        ""
-        if start is None
-        else "starts at "
-        f"{chart_text.format_share_interval(start.value, start.low, start.high)} and "
-    )
-    change = chart_text.format_change(trend.slope, scale=100, unit=" points of 100")
-    said = f"{curve.title}: it {at_start}changes by {change}."
+    at_start, start = "", find_start(trend)
+    if start is not None:
+        rate = format_share_interval(start.value, start.low, start.high)
+        at_start = f"starts at {rate} and "
+    change = format_change(trend.slope, scale=100, unit=" points of 100")
+    words = [f"{curve.title}: it {at_start}changes by {change}."]
     for each in far:
-        size, rate = _format_size(each), _format_rate(each)
-        said += f" At {size} days, {_describe_kind(each)}, the line says {rate}."
-    return f"{said} {format_sentence(missing)}" if missing else said
-
-
-def _format_rate(each: Prediction) -> str:
-    return chart_text.format_share_interval(each.value, each.low, each.high)
+        rate = format_share_interval(each.value, each.low, each.high)
+        size = f"At {_format_size(each)} days, {_describe_kind(each)}"
+        words.append(f"{size}, the line says {rate}.")
+    return " ".join([*words, *([format_sentence(missing)] if missing else [])])
 
 
 def _format_size(each: Prediction) -> str:
@@ -366,153 +277,117 @@ def _describe_kind(each: Prediction) -> str:
     return where + (", cut at what is possible" if each.is_clipped else "")
 
 
-_PATH_WIDTH, _PATH_HEIGHT = 620.0, 340.0
-_DOT_RADIUS = 5.0
-_AXIS_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)
-
 _PathPoint = tuple[CheckpointRates, Estimate, Estimate]
 """A checkpoint with its recall and its rate of invention."""
-_AxisEnds = tuple[float, float]
 
 
 def plot_recall_against_rate(course: RateCourse) -> Chart | None:
     """The path from the first checkpoint to the last; None for fewer than two."""
-    known = [
-        (each, each.recall, each.invention)
-        for each in sorted(course.moments, key=lambda each: each.days)
-        if each.recall is not None and each.invention is not None
+    path = [
+        (moment, moment.recall, moment.invention)
+        for moment in sorted(course.moments, key=lambda moment: moment.days)
+        if moment.recall is not None and moment.invention is not None
     ]
-    if len(known) < 2:
+    if len(path) < 2:
         return None
-    title = f"Recall against invention: {course.pattern}"
-    means = [recall for _, recall, _ in known]
-    notes = (
-        chart_text.format_reason(course.reason),
-        (
-            "One point a checkpoint, from faint to strong as the corpus grows. Crosses at the "
-            f"first and the last are {chart_text.format_level(means)} intervals."
-        ),
-    )
+    first, last = path[0][0], path[-1][0]
+    level = format_level([recall for _, recall, _ in path])
     return Chart(
         name="recall-against-hallucination",
         section="hallucination",
-        title=title,
-        summary=f"Pattern: {course.pattern}. {_summarise_path(known[0][0], known[-1][0])}",
-        notes=tuple(notes),
-        body=build_view(_draw_path(known), _PATH_HEIGHT),
+        title=f"Recall against invention: {course.pattern}",
+        summary=(
+            f"Pattern: {course.pattern}. From {trim_name(first.checkpoint)} to "
+            f"{trim_name(last.checkpoint)} recall goes from {format_rate(first.recall)} to "
+            f"{format_rate(last.recall)} and invention from {format_rate(first.invention)} to "
+            f"{format_rate(last.invention)}."
+        ),
+        notes=(
+            format_reason(course.reason),
+            (
+                "One point a checkpoint, from faint to strong as the corpus grows. Crosses at the "
+                f"first and the last are {level} intervals."
+            ),
+        ),
+        body=build_view(_draw_path(path), _PATH_HEIGHT),
         columns=(
             *("checkpoint", "days", "recall", "recall low", "recall high"),
             *("invented", "invented low", "invented high"),
         ),
         rows=tuple(
             (
-                chart_text.trim_name(each.checkpoint),
-                each.days,
-                *chart_text.list_figures(recall)[:3],
-                *chart_text.list_figures(rate)[:3],
+                trim_name(moment.checkpoint),
+                moment.days,
+                *list_figures(recall)[:3],
+                *list_figures(rate)[:3],
             )
-            for each, recall, rate in known
+            for moment, recall, rate in path
         ),
     )
 
 
-def _summarise_path(first: CheckpointRates, last: CheckpointRates) -> str:
-    return (
-        f"From {chart_text.trim_name(first.checkpoint)} to {chart_text.trim_name(last.checkpoint)} "
-        f"recall goes from {chart_text.format_rate(first.recall)} to "
-        f"{chart_text.format_rate(last.recall)} and invention from "
-        f"{chart_text.format_rate(first.invention)} to "
-        f"{chart_text.format_rate(last.invention)}."
-    )
-
-
-def _draw_path(known: Sequence[_PathPoint]) -> list[ChartLayer]:
-    ends = [known[0], known[-1]]
-    across = _choose_ends([recall for _, recall, _ in known])
-    along = _choose_ends([rate for _, _, rate in known])
+def _draw_path(path: Sequence[_PathPoint]) -> list[ChartLayer]:
+    left, right = _choose_ends([recall for _, recall, _ in path])
+    bottom, top = _choose_ends([rate for _, _, rate in path])
     plane = ChartPlane(
-        build_quantity_axis("Recall (% of the points for it)", *across, form=PERCENT_FORMAT),
-        build_quantity_axis(_RATE_TITLE, *along, form=PERCENT_FORMAT),
+        build_quantity_axis("Recall (% of the points for it)", left, right, form=PERCENT_FORMAT),
+        build_quantity_axis(_RATE_TITLE, bottom, top, form=PERCENT_FORMAT),
     )
+
+    def scale(recall: float, rate: float) -> tuple[float, float]:
+        x = (recall - left) / (right - left) * _PATH_WIDTH
+        return x, (top - rate) / (top - bottom) * _PATH_HEIGHT
+
     rows = [
         {
             "x": recall.value,
             "y": rate.value,
             "days": moment.days,
-            "checkpoint": _trim_checkpoint(moment),
-            "recall": chart_text.format_rate(recall),
-            "invented": chart_text.format_rate(rate),
+            "checkpoint": trim_name(moment.checkpoint, 16),
+            "recall": format_rate(recall),
+            "invented": format_rate(rate),
         }
-        for moment, recall, rate in known
+        for moment, recall, rate in path
     ]
-    recalls = [
-        {"x": recall.low, "x2": recall.high, "y": rate.value}
-        for _, recall, rate in ends
-        if recall.low is not None
-    ]
-    rates = [
-        {"x": recall.value, "y": rate.low, "y2": rate.high}
-        for _, recall, rate in ends
-        if rate.low is not None
-    ]
-    size = 70 if len(rows) <= MANY_CHECKPOINTS else 34
+    crosses: list[_Row] = []
+    uprights: list[_Row] = []
+    spots = []
+    taken = [bound_point(*scale(recall.value, rate.value), _DOT_RADIUS) for _, recall, rate in path]
+    for word, (moment, recall, rate) in (("first", path[0]), ("last", path[-1])):
+        x, y = scale(recall.value, rate.value)
+        spots.append(LabelSpot(text=f"{word}: {trim_name(moment.checkpoint, 16)}", x=x, y=y))
+        if recall.low is not None and recall.high is not None:
+            crosses.append({"x": recall.low, "x2": recall.high, "y": rate.value})
+            taken.append((scale(recall.low, 0)[0], y, scale(recall.high, 0)[0], y))
+        if rate.low is not None and rate.high is not None:
+            uprights.append({"x": recall.value, "y": rate.low, "y2": rate.high})
+            taken.append((x, scale(0, rate.high)[1], x, scale(0, rate.low)[1]))
+    size = {"size": 70 if len(rows) <= MANY_CHECKPOINTS else 34}
     days = {"field": "days", "type": "quantitative"}
     shade = {**days, "scale": {"range": "ramp"}, "legend": None}
     tells = ("checkpoint", "recall", "invented")
-    return [
+    layers = [
         *plane.draw_marks("line", "context", rows, order=days),
-        *plane.draw_marks("rule", "score-thin", recalls),
-        *plane.draw_marks("rule", "score-thin", rates),
-        *plane.draw_marks(
-            "point", "ramp-point", rows, tells=tells, mark={"size": size}, color=shade
-        ),
-        *_label_ends(plane, known, across, along),
+        *plane.draw_marks("rule", "score-thin", crosses),
+        *plane.draw_marks("rule", "score-thin", uprights),
+        *plane.draw_marks("point", "ramp-point", rows, tells=tells, mark=size, color=shade),
     ]
-
-
-def _label_ends(
-    plane: ChartPlane, known: Sequence[_PathPoint], across: _AxisEnds, along: _AxisEnds
-) -> list[ChartLayer]:
-    """The labels of both ends, placed on no point and no cross."""
-
-    def scale_x(recall: float) -> float:
-        return (recall - across[0]) / (across[1] - across[0]) * _PATH_WIDTH
-
-    def scale_y(rate: float) -> float:
-        return (along[1] - rate) / (along[1] - along[0]) * _PATH_HEIGHT
-
-    taken = [
-        bound_point(scale_x(recall.value), scale_y(rate.value), _DOT_RADIUS)
-        for _, recall, rate in known
-    ]
-    spots = []
-    for word, (moment, recall, rate) in (("first", known[0]), ("last", known[-1])):
-        x, y = scale_x(recall.value), scale_y(rate.value)
-        spots.append(LabelSpot(text=f"{word}: {_trim_checkpoint(moment)}", x=x, y=y))
-        if recall.low is not None and recall.high is not None:
-            taken.append((scale_x(recall.low), y, scale_x(recall.high), y))
-        if rate.low is not None and rate.high is not None:
-            taken.append((x, scale_y(rate.high), x, scale_y(rate.low)))
-    layers: list[ChartLayer] = []
+    # The labels of both ends stand on no point and no cross.
     places = arrange_labels(spots, width=_PATH_WIDTH, avoiding=taken)
-    for (_, recall, rate), spot, place in zip((known[0], known[-1]), spots, places, strict=True):
-        text = {"x": recall.value, "y": rate.value, "text": spot.text}
+    for row, spot, place in zip((rows[0], rows[-1]), spots, places, strict=True):
+        text = {"x": row["x"], "y": row["y"], "text": spot.text}
         layers += plane.draw_text(
             "strong-label", [text], align=place.align, dx=place.dx, dy=place.dy
         )
     return layers
 
 
-def _trim_checkpoint(moment: CheckpointRates) -> str:
-    return chart_text.trim_name(moment.checkpoint, 16)
-
-
-def _choose_ends(means: Sequence[Estimate]) -> _AxisEnds:
+def _choose_ends(means: Sequence[Estimate]) -> tuple[float, float]:
     """Both ends of an axis: round shares around all points and intervals."""
-    intervals = [each for mean in (means[0], means[-1]) for each in (mean.low, mean.high)]
-    found = [*(mean.value for mean in means), *(each for each in intervals if each is not None)]
-    step = next(each for each in _AXIS_STEPS if max(found) - min(found) <= 8 * each)
-    low, high = step * floor(min(found) / step), step * ceil(max(found) / step)
+    intervals = [end for mean in (means[0], means[-1]) for end in (mean.low, mean.high)]
+    shares = [*(mean.value for mean in means), *(end for end in intervals if end is not None)]
+    step = next(size for size in _AXIS_STEPS if max(shares) - min(shares) <= 8 * size)
+    low, high = step * floor(min(shares) / step), step * ceil(max(shares) / step)
     if high <= low:
         low, high = (low - step, high) if low >= 1 else (low, low + step)
     return max(0.0, low), min(1.0, high)

@@ -1,12 +1,13 @@
 """The parts of a chart as Vega-Lite layers: axes, marks, panels and placed labels."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Literal
 
+from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.scale import HasInterval
-from recall_bench.reporting.charts.chart_text import wrap_notes
+from recall_bench.reporting.charts.chart_text import trim_name, wrap_notes
 from recall_bench.reporting.charts.theme import LABEL_SIZE
 from recall_bench.reporting.pictures import VEGA_LITE_SCHEMA, estimate_width
 
@@ -182,30 +183,94 @@ class ChartPanel:
     width: float
     height: float
 
-    def build_view(self) -> dict[str, object]:
-        """The view, its title in small type."""
-        title: dict[str, object] = {
-            "text": self.title,
-            "style": "panel-title",
-            "fontSize": 12,
-            "offset": 6,
-            "frame": "group",
-        }
-        if self.note:
-            title |= {"subtitle": self.note, "subtitleFontSize": 11, "subtitlePadding": 2}
-        size = {"width": self.width, "height": self.height}
-        return {"title": title, **size, "layer": list(self.layers)}
-
 
 def build_grid(panels: Sequence[ChartPanel], columns: int, *, gap: float = 18) -> dict[str, object]:
-    """Small views in rows and aligned columns."""
+    """Small views in rows and aligned columns, each with its title in small type."""
+    views = []
+    for panel in panels:
+        title: dict[str, object] = {"text": panel.title, "style": "panel-title", "fontSize": 12}
+        title |= {"offset": 6, "frame": "group"}
+        if panel.note:
+            title |= {"subtitle": panel.note, "subtitleFontSize": 11, "subtitlePadding": 2}
+        size = {"width": panel.width, "height": panel.height}
+        views.append({"title": title, **size, "layer": list(panel.layers)})
     return {
-        "concat": [panel.build_view() for panel in panels],
+        "concat": views,
         "columns": columns,
         "align": "all",
         "bounds": "flush",
         "spacing": {"row": 66 if any(panel.note for panel in panels) else 52, "column": gap},
     }
+
+
+MANY_CHECKPOINTS = 40
+"""With more checkpoints than this, a line has no dots."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveStep:
+    """One checkpoint of a curve."""
+
+    checkpoint: str
+    days: float
+    mean: Estimate | None
+
+
+def draw_curve(
+    plane: ChartPlane, steps: Iterable[CurveStep], role: str, tell: Callable[[Estimate | None], str]
+) -> list[ChartLayer]:
+    """Means over corpus size as a line with a band; `tell` formats a mean."""
+    rows = [
+        {
+            "x": step.days,
+            **place_value(None if step.mean is None else step.mean.value, step.mean),
+            "checkpoint": trim_name(step.checkpoint),
+            "days": f"{step.days:,.0f}",
+            "mean": tell(step.mean),
+            "trials": 0 if step.mean is None else step.mean.trials,
+        }
+        for step in sorted(steps, key=lambda step: step.days)
+    ]
+    return draw_rows(plane, rows, role, tells=("checkpoint", "days", "mean", "trials"))
+
+
+def draw_rows(
+    plane: ChartPlane, rows: MarkValues, role: str, tells: Sequence[str]
+) -> list[ChartLayer]:
+    """A line with a band, broken wherever nothing was measured."""
+    bands, stretches = _split_at_gaps(rows, "low"), _split_at_gaps(rows, "y")
+    dots = [row for stretch in stretches for row in stretch]
+    detail = {"field": "stretch", "type": "nominal"}
+    is_crowded = len(dots) > MANY_CHECKPOINTS
+    areas = [span_interval(row) for band in bands if len(band) > 1 for row in band]
+    lines = [row for stretch in stretches if len(stretch) > 1 for row in stretch]
+    isolates = [stretch[0] for stretch in stretches if len(stretch) == 1]
+    shown = isolates if is_crowded else dots
+    # Invisible points for tooltips, where there are no dots.
+    unseen = {"size": 40, "opacity": 0}
+    return [
+        *plane.draw_marks("area", f"{role}-band", areas, detail=detail),
+        *plane.draw_intervals(f"{role}-interval", [band[0] for band in bands if len(band) == 1]),
+        *plane.draw_marks("line", f"{role}-line", lines, detail=detail),
+        *plane.draw_marks("point", f"{role}-point", shown, tells=tells, mark={"size": 26}),
+        *plane.draw_marks(
+            "point", f"{role}-point", dots if is_crowded else [], tells=tells, mark=unseen
+        ),
+    ]
+
+
+def _split_at_gaps(rows: MarkValues, field: str) -> list[list[Mapping[str, object]]]:
+    """The rows in stretches that have the field, each row with the number of its stretch."""
+    stretches: list[list[Mapping[str, object]]] = []
+    was_known = False
+    for row in rows:
+        is_known = row[field] is not None
+        if is_known and not was_known:
+            stretches.append([])
+        if is_known:
+            stretches[-1].append({**row, "stretch": len(stretches)})
+        was_known = is_known
+    return stretches
 
 
 _LABEL_OFFSET, _POINT_RADIUS = 9.0, 6.0
