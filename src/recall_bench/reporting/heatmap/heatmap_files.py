@@ -1,11 +1,12 @@
 """Heatmaps from files of the public format: `result.json` and `progress.jsonl` of any harness."""
 
 import mmap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -58,7 +59,7 @@ _FigureCount = Annotated[int, Meta(ge=0)]
 
 
 class _EstimateRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    pass
+    """Something within the estimates of a `result.json`."""
 
 
 class _StoredEstimate(_EstimateRecord, frozen=True, kw_only=True):
@@ -151,21 +152,6 @@ class _ResultWithEstimates(ResultFigures, frozen=True, kw_only=True):
     estimates: _StoredEstimates | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _HeatmapSource:
-    """What either file says, in one shape."""
-
-    at: datetime
-    adapter: str
-    setting: RunSettingRow
-    ranges: tuple[RangeRow, ...]
-    personas: tuple[str, ...]
-    parts: tuple[CheckpointFigures, ...]
-    questions: int | None
-    invalid: str | None
-    estimates: _StoredEstimates | None = None
-
-
 def load_heatmap(path: Path) -> HeatmapData:
     """The heatmap of a run folder, a `result.json` or a `progress.jsonl`, of any harness."""
     if path.is_dir():
@@ -190,32 +176,22 @@ def load_result_heatmap(path: Path) -> HeatmapData:
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
             memoryview(text) as view,
         ):
-            found = decode_untrusted_json(view, _ResultWithEstimates)
+            result = decode_untrusted_json(view, _ResultWithEstimates)
+        names = tuple(persona.persona_id for persona in result.personas)
+        return _HeatmapSource(
+            at=result.timestamp,
+            adapter=result.adapter_name,
+            setting=result.metadata,
+            ranges=result.ranges,
+            personas=(*names, *result.metadata.not_started),
+            parts=tuple(part for persona in result.personas for part in persona.range_results),
+            closing=result.metadata,
+            estimates=result.estimates,
+        ).build()
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(f"{path}: is not a result.json ({error})") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from error
-    try:
-        return _assemble_result(found)
-    except msgspec.ValidationError as error:
-        raise DataError(f"{path}: is not a result.json ({error})") from error
-
-
-def _assemble_result(found: _ResultWithEstimates) -> HeatmapData:
-    names = tuple(persona.persona_id for persona in found.personas)
-    return _assemble_heatmap(
-        _HeatmapSource(
-            at=found.timestamp,
-            adapter=found.adapter_name,
-            setting=found.metadata,
-            ranges=found.ranges,
-            personas=(*names, *found.metadata.not_started),
-            parts=tuple(part for persona in found.personas for part in persona.range_results),
-            questions=found.metadata.unique_q_a_pair_count,
-            invalid=_read_invalid(found.metadata),
-            estimates=found.estimates,
-        )
-    )
 
 
 def load_progress_heatmap(path: Path) -> HeatmapData:
@@ -234,112 +210,175 @@ def load_progress_heatmap(path: Path) -> HeatmapData:
                 closing = record
     if header is None:
         raise DataError(f"{path}: has no header line; it is not a progress.jsonl")
-    return _assemble_heatmap(
-        _HeatmapSource(
-            at=header.timestamp,
-            adapter=header.adapter_name,
-            setting=header,
-            ranges=(*header.ranges, *(part.range for part in parts.values())),
-            personas=tuple(dict.fromkeys([*header.personas, *(name for name, _ in parts)])),
-            parts=tuple(parts.values()),
-            questions=None if closing is None else closing.unique_q_a_pair_count,
-            invalid=None if closing is None else _read_invalid(closing),
+    return _HeatmapSource(
+        at=header.timestamp,
+        adapter=header.adapter_name,
+        setting=header,
+        ranges=(*header.ranges, *(part.range for part in parts.values())),
+        personas=tuple(dict.fromkeys([*header.personas, *(name for name, _ in parts)])),
+        parts=tuple(parts.values()),
+        closing=closing,
+    ).build()
+
+
+_BareMean = tuple[float | None, int, int | None]
+"""A mean of one persona without an interval, its trials, and the questions there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HeatmapSource:
+    """What either file says, in one shape."""
+
+    at: datetime
+    adapter: str
+    setting: RunSettingRow
+    ranges: tuple[RangeRow, ...]
+    personas: tuple[str, ...]
+    parts: tuple[CheckpointFigures, ...]
+    closing: MetadataRow | ClosingRow | None
+    """What is known at the end; None before it."""
+    estimates: _StoredEstimates | None = None
+
+    def build(self) -> HeatmapData:
+        """The heatmap."""
+        table = self._build_table()
+        estimates, closing, invalid = self.estimates, self.closing, None
+        if closing is not None and closing.validity == RunStatus.INVALID:
+            invalid = closing.invalid_reason or "too many trials failed"
+        headline = None
+        if estimates is not None:
+            table = _read_rows(estimates, table)
+            stored = estimates.invention_rate, estimates.leak_rate
+            rates = (None if rate is None else rate.read(100) for rate in stored)
+            total = table.total
+            if total.total is not None and invalid is None:
+                headline = describe_headline(total.total, total.bounds, *rates)
+        caption = self._read_caption()
+        return HeatmapData(
+            title=caption.title,
+            headline=headline,
+            subtitle=caption.subtitle,
+            table=table,
+            done=sum(part.complete for part in self.parts),
+            planned_checkpoints=len(table.columns) * len(self.personas),
+            is_stub=self._is_stub(),
+            invalid=invalid,
+            intervals=None if estimates is None else describe_resampling(table, estimates.seed),
+            counts_trials=estimates is None,
         )
-    )
+
+    def _build_table(self) -> RowTable:
+        """The table that the figures of the public format give: means without intervals."""
+        setting = self.setting
+        ranges = tuple(part.range for part in self.parts) if setting.dry_run else self.ranges
+        by_label = {each.label: each for each in ranges}
+        columns = sorted(by_label.values(), key=lambda each: each.days)
+        parts = [
+            [part for part in self.parts if part.range.label == column.label] for column in columns
+        ]
+        named = (score.category for part in self.parts for score in part.category_scores)
+        categories = [
+            name
+            for name in list_names(named, CATEGORIES)
+            if (setting.groups_enabled or name not in GROUP_CATEGORIES)
+            and (setting.knows_asker or name != BOUNDARY)
+        ]
+        rows = [
+            _make_row(name, POINTS, parts, partial(_read_category, name=name)).replace(
+                kind=RowKind.CATEGORY
+            )
+            for name in categories
+        ]
+        total = _make_row(OVERALL, POINTS, parts, _read_overall).replace(kind=RowKind.TOTAL)
+        return RowTable(
+            persona=None,
+            columns=tuple(Checkpoint(label=each.label, days=each.days) for each in columns),
+            rows=(*rows, total, _make_row(UNGROUNDED, SHARE, parts, _read_rate)),
+        )
+
+    def _is_stub(self) -> bool:
+        if self.setting.judge is not None:
+            return self.setting.judge.name == STUB
+        means = [part.overall_score for part in self.parts if part.questions_evaluated]
+        scores = [mean for mean in means if mean is not None]
+        return self.setting.judge_model is None and bool(scores) and not any(scores)
+
+    def _read_caption(self) -> HeatmapCaption:
+        setting, closing = self.setting, self.closing
+        judge, appellate = setting.judge, setting.appellate_judge
+        return HeatmapCaption(
+            system=self.adapter if setting.system is None else str(setting.system),
+            personas=self.personas,
+            judge=setting.judge_model if judge is None else str(judge),
+            appellate=setting.appellate_judge_model if appellate is None else str(appellate),
+            at=self.at,
+            dataset=setting.dataset_digest,
+            plan=setting.plan_digest,
+            questions=None if closing is None else closing.unique_q_a_pair_count,
+            trials=sum(part.questions_evaluated for part in self.parts),
+            sample=setting.sample,
+            judge_memory_window=setting.judge_memory_window,
+            groups_enabled=setting.groups_enabled,
+            knows_asker=setting.knows_asker,
+            is_dry_run=setting.dry_run,
+        )
 
 
-def _assemble_heatmap(source: _HeatmapSource) -> HeatmapData:
-    columns = _list_columns(source)
-    table = _build_table(source, columns)
-    if source.estimates is not None:
-        table = _read_estimates(source.estimates, table)
-    caption, total = _read_caption(source), table.total
-    estimates = None if source.invalid else source.estimates
-    return HeatmapData(
-        title=caption.title,
-        headline=None
-        if estimates is None or total.total is None
-        else describe_headline(
-            total.total,
-            total.bounds,
-            *(
-                None if rate is None else rate.read(100)
-                for rate in (estimates.invention_rate, estimates.leak_rate)
-            ),
-        ),
-        subtitle=caption.subtitle,
-        table=table,
-        done=sum(part.complete for part in source.parts),
-        planned_checkpoints=len(columns) * len(source.personas),
-        is_stub=_is_stub(source),
-        invalid=source.invalid,
-        intervals=None
-        if source.estimates is None
-        else describe_resampling(table, source.estimates.seed),
-        counts_trials=source.estimates is None,
-    )
+def _read_category(part: CheckpointFigures, name: str) -> _BareMean:
+    for score in part.category_scores:
+        if score.category == name:
+            return score.mean_score, score.question_count, score.eligible_count
+    return None, 0, None
 
 
-def _build_table(source: _HeatmapSource, columns: Sequence[RangeRow]) -> RowTable:
-    """The table that the figures of the public format give: means without intervals."""
-    parts = [
-        [part for part in source.parts if part.range.label == column.label] for column in columns
-    ]
-    categories = [
-        _make_row(name, POINTS, [[_read_category(part, name) for part in each] for each in parts])
-        for name in _list_categories(source)
-    ]
-    overall = [[_read_overall(part) for part in each] for each in parts]
-    rates = [[_read_rate(part) for part in each] for each in parts]
-    return RowTable(
-        persona=None,
-        columns=tuple(Checkpoint(label=column.label, days=column.days) for column in columns),
-        rows=(
-            *(row.replace(kind=RowKind.CATEGORY) for row in categories),
-            _make_row(OVERALL, POINTS, overall).replace(kind=RowKind.TOTAL),
-            _make_row(UNGROUNDED, SHARE, rates),
-        ),
-    )
+def _read_overall(part: CheckpointFigures) -> _BareMean:
+    counts = [score.eligible_count for score in part.category_scores]
+    eligible = sum(count for count in counts if count is not None)
+    return part.overall_score, part.questions_evaluated, None if None in counts else eligible
 
 
-class _StoredMean(NamedTuple):
-    """A mean of one persona without an interval."""
-
-    value: float | None
-    trials: int
-    eligible: int | None
+def _read_rate(part: CheckpointFigures) -> _BareMean:
+    judged = part.questions_evaluated if part.judged is None else part.judged
+    rate = part.hallucination_rate
+    return None if rate is None else rate / 100, judged, _read_overall(part)[2]
 
 
-def _make_row(name: str, scale: Scale, cells: Iterable[Sequence[_StoredMean]]) -> Row:
+def _make_row(
+    name: str,
+    scale: Scale,
+    columns: Sequence[Sequence[CheckpointFigures]],
+    read: Callable[[CheckpointFigures], _BareMean],
+) -> Row:
     """The personas together: the mean weighted by count, the eligible summed."""
-    means: list[Estimate | None] = []
+    cells: list[Estimate | None] = []
     eligible: list[int | None] = []
-    for parts in cells:
-        counts = [part.eligible for part in parts if part.eligible is not None]
-        eligible.append(sum(counts) if counts else None)
-        measured = [part for part in parts if part.value is not None and part.trials]
-        count = sum(part.trials for part in measured)
-        total = sum((part.value or 0.0) * part.trials for part in measured)
-        means.append(_make_bare_estimate(total / count, count) if count else None)
-    return Row(name=name, scale=scale, cells=tuple(means), eligible=tuple(eligible))
+    for parts in columns:
+        means = [read(part) for part in parts]
+        questions = [count for _, _, count in means if count is not None]
+        eligible.append(sum(questions) if questions else None)
+        measured = [(mean, trials) for mean, trials, _ in means if mean is not None and trials]
+        count = sum(trials for _, trials in measured)
+        if not count:
+            cells.append(None)
+            continue
+        cells.append(
+            Estimate(
+                value=sum(mean * trials for mean, trials in measured) / count,
+                low=None,
+                high=None,
+                level=LEVEL,
+                method=IntervalMethod.NONE,
+                # Only the trials are known; they are at least as many as the questions.
+                questions=count,
+                personas=0,
+                trials=count,
+                missing=0,
+            )
+        )
+    return Row(name=name, scale=scale, cells=tuple(cells), eligible=tuple(eligible))
 
 
-def _make_bare_estimate(value: float, count: int) -> Estimate:
-    """A mean of which only the trials are known; they are at least as many as the questions."""
-    return Estimate(
-        value=value,
-        low=None,
-        high=None,
-        level=LEVEL,
-        method=IntervalMethod.NONE,
-        questions=count,
-        personas=0,
-        trials=count,
-        missing=0,
-    )
-
-
-def _read_estimates(stored: _StoredEstimates, table: RowTable) -> RowTable:
+def _read_rows(stored: _StoredEstimates, table: RowTable) -> RowTable:
     """The rows of the estimates, in place of those without intervals."""
     by_label = {str(fields.get("range")): fields for fields in stored.checkpoints}
     checkpoints = [by_label.get(column.label, {}) for column in table.columns]
@@ -347,121 +386,41 @@ def _read_estimates(stored: _StoredEstimates, table: RowTable) -> RowTable:
         msgspec.convert(fields.get("categories", {}), dict[str, _StoredEstimate | None])
         for fields in checkpoints
     ]
-    rows = [
-        row.replace(
-            cells=tuple(
-                None if (mean := named.get(row.name)) is None else mean.read()
-                for named in categories
-            ),
-            bounds=_read_bounds(stored, row.name),
-        )
-        for row in table.categories
-    ]
+
+    def read_bounds(category: str | None) -> ScoreRange | None:
+        if stored.bounds is None or stored.overall is None:
+            return None
+        of_categories, overall = stored.bounds.categories, stored.bounds.overall
+        ends = overall if category is None else of_categories.get(category)
+        return None if ends is None else ends.read(stored.overall.mean)
+
+    rows = []
+    for row in table.categories:
+        means = (named.get(row.name) for named in categories)
+        cells = tuple(None if mean is None else mean.read() for mean in means)
+        rows.append(row.replace(cells=cells, bounds=read_bounds(row.name)))
     for head in stored.rows:
-        scale = SCALES.get(head.scale, FRACTION)
-        cells = [
+        scale, is_total = SCALES.get(head.scale, FRACTION), head.key == "overall"
+        figures = [
             msgspec.convert(fields.get(head.key), _StoredEstimate | None) for fields in checkpoints
         ]
-        is_total = head.key == "overall"
-        if not (is_total or any(cells)):
-            continue
-        rows.append(
-            Row(
-                name=head.name,
-                kind=RowKind.TOTAL if is_total else RowKind.FIGURE,
-                scale=scale,
-                cells=tuple(
-                    None if mean is None else mean.read(scale.file_factor) for mean in cells
-                ),
-                eligible=table.total.eligible,
-                total=stored.overall.read() if is_total and stored.overall is not None else None,
-                bounds=_read_bounds(stored, None) if is_total else None,
-                note=head.note,
-                absent=head.absent,
+        if is_total or any(figures):
+            rows.append(
+                Row(
+                    name=head.name,
+                    kind=RowKind.TOTAL if is_total else RowKind.FIGURE,
+                    scale=scale,
+                    cells=tuple(
+                        None if mean is None else mean.read(scale.file_factor) for mean in figures
+                    ),
+                    eligible=table.total.eligible,
+                    total=stored.overall.read() if is_total and stored.overall else None,
+                    bounds=read_bounds(None) if is_total else None,
+                    note=head.note,
+                    absent=head.absent,
+                )
             )
-        )
     if stored.invention_rate is None:
         # Older files do not tell inventions and leaks apart.
         rows += [row for row in table.rows if row.name == UNGROUNDED]
     return table.replace(rows=tuple(rows))
-
-
-def _read_bounds(stored: _StoredEstimates, category: str | None) -> ScoreRange | None:
-    if stored.bounds is None or stored.overall is None:
-        return None
-    ends = stored.bounds.overall if category is None else stored.bounds.categories.get(category)
-    return None if ends is None else ends.read(stored.overall.mean)
-
-
-def _list_columns(source: _HeatmapSource) -> list[RangeRow]:
-    ranges = source.ranges
-    if source.setting.dry_run:
-        ranges = tuple(part.range for part in source.parts)
-    return sorted({each.label: each for each in ranges}.values(), key=lambda each: each.days)
-
-
-def _list_categories(source: _HeatmapSource) -> tuple[str, ...]:
-    setting = source.setting
-    found = (score.category for part in source.parts for score in part.category_scores)
-    return tuple(
-        name
-        for name in list_names(found, CATEGORIES)
-        if (setting.groups_enabled or name not in GROUP_CATEGORIES)
-        and (setting.knows_asker or name != BOUNDARY)
-    )
-
-
-def _read_caption(source: _HeatmapSource) -> HeatmapCaption:
-    setting = source.setting
-    judge, appellate = setting.judge, setting.appellate_judge
-    return HeatmapCaption(
-        system=source.adapter if setting.system is None else str(setting.system),
-        personas=source.personas,
-        judge=setting.judge_model if judge is None else str(judge),
-        appellate=setting.appellate_judge_model if appellate is None else str(appellate),
-        at=source.at,
-        dataset=setting.dataset_digest,
-        plan=setting.plan_digest,
-        questions=source.questions,
-        trials=sum(part.questions_evaluated for part in source.parts),
-        sample=setting.sample,
-        judge_memory_window=setting.judge_memory_window,
-        groups_enabled=setting.groups_enabled,
-        knows_asker=setting.knows_asker,
-        is_dry_run=setting.dry_run,
-    )
-
-
-def _is_stub(source: _HeatmapSource) -> bool:
-    if source.setting.judge is not None:
-        return source.setting.judge.name == STUB
-    means = [_read_overall(part) for part in source.parts]
-    scores = [mean.value for mean in means if mean.value is not None and mean.trials]
-    return source.setting.judge_model is None and bool(scores) and not any(scores)
-
-
-def _read_invalid(record: MetadataRow | ClosingRow) -> str | None:
-    if record.validity != RunStatus.INVALID:
-        return None
-    return record.invalid_reason or "too many trials failed"
-
-
-def _read_category(part: CheckpointFigures, name: str) -> _StoredMean:
-    for score in part.category_scores:
-        if score.category == name:
-            return _StoredMean(score.mean_score, score.question_count, score.eligible_count)
-    return _StoredMean(None, 0, None)
-
-
-def _read_overall(part: CheckpointFigures) -> _StoredMean:
-    counts = [score.eligible_count for score in part.category_scores]
-    eligible = sum(count for count in counts if count is not None)
-    return _StoredMean(
-        part.overall_score, part.questions_evaluated, None if None in counts else eligible
-    )
-
-
-def _read_rate(part: CheckpointFigures) -> _StoredMean:
-    judged = part.questions_evaluated if part.judged is None else part.judged
-    rate = part.hallucination_rate
-    return _StoredMean(None if rate is None else rate / 100, judged, _read_overall(part).eligible)
