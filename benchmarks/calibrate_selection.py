@@ -30,6 +30,11 @@ from numpy.typing import NDArray
 
 from recall_bench.features.personas.simulator.trades import load_trades
 from recall_bench.features.selection.memory_file import MemoryFile
+from recall_bench.features.selection.selection_scores import (
+    SelectionComparison,
+    SelectionOutcome,
+    compare_selection,
+)
 from recall_bench.features.selection.selectors.retrieval_selector import (
     CUT_OFF,
     CutOff,
@@ -38,7 +43,6 @@ from recall_bench.features.selection.selectors.retrieval_selector import (
     RetrievalSettings,
     pick_best,
 )
-from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
 from recall_bench.stories.persona_files import DEFAULT_ARCS
 from recall_bench.stories.shipped import unpack_story
 from recall_bench.systems.builtin.word_index import Bm25

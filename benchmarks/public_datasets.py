@@ -37,9 +37,10 @@ from recall_bench.features.datasets.eval_groups import (
     EvalEstimate,
 )
 from recall_bench.features.datasets.eval_report import EvalReport
+from recall_bench.features.datasets.question_scores import ScoredQuestion
 from recall_bench.metrics.estimate import Estimate, estimate_mean
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
-from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
+from recall_bench.reporting.protocol_scores import JUDGED
 
 SYSTEMS = ("none", "random", "recency", "full-context", "vector", "bm25", "hybrid", "oracle")
 ANSWERING = ("none", "bm25", "hybrid", "oracle")

@@ -21,6 +21,7 @@ from recall_bench.cli.command_kinds import GroupedCommand, render_complete_help
 from recall_bench.cli.main import cli, list_names, read_commands
 from recall_bench.core import errors, event, profile, user_code
 from recall_bench.core.settings import describe_settings
+from recall_bench.features.datasets.fact_coverage import list_layer_measures
 from recall_bench.features.selection.selectors import keyword as hints
 from recall_bench.features.selection.selectors import (
     retrieval_selector,
@@ -39,7 +40,6 @@ from recall_bench.judging.methodologies import (
     list_methodologies,
 )
 from recall_bench.judging.protocols import registry
-from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
 from recall_bench.stories.catalogue import DatasetSource, PublicDataset, find_source, list_datasets
 from recall_bench.stories.dataset_folder import format_size

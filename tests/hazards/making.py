@@ -17,9 +17,9 @@ from recall_bench.features.datasets.eval_assembly import assemble_evaluation
 from recall_bench.features.datasets.eval_report import EvalReport
 from recall_bench.features.datasets.evaluation import EvalResult, evaluate
 from recall_bench.features.datasets.locomo import load
+from recall_bench.features.datasets.question_scores import QuestionScorer, ScoredQuestion
 from recall_bench.judging.eval_dataset import EvalRequest, open_dataset
 from recall_bench.judging.methodologies import find_methodology
-from recall_bench.reporting.eval_scores import QuestionScorer, ScoredQuestion
 from tests.faulty.fakes import ScriptedSystem
 from tests.written_runs import question
 

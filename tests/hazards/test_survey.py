@@ -25,10 +25,11 @@ from recall_bench.core.schedule import plan_checkpoints
 from recall_bench.features.datasets import convomem, longmemeval
 from recall_bench.features.datasets.eval_groups import count_outcomes, group_scores
 from recall_bench.features.datasets.locomo import load
+from recall_bench.features.datasets.question_scores import ScoredQuestion
 from recall_bench.judging.rubric.passages import RubricOptions
 from recall_bench.judging.rubric.rubric_judge import ATTEMPTS, RubricJudge
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
-from recall_bench.reporting.eval_scores import JUDGED, ScoredQuestion
+from recall_bench.reporting.protocol_scores import JUDGED
 from recall_bench.stories import persona_json
 from tests.engine.finders import Finder
 from tests.faulty.fakes import ScriptedSystem

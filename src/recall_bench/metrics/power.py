@@ -19,16 +19,9 @@ ALPHA: Final = 0.05
 POWER: Final = 0.8
 """How often a true difference should be detected."""
 
-DISAGREEMENT: Final = 0.3
-"""The assumed share of tests that only one of two versions passes."""
-
 _MAX_QUESTIONS = 10**9
 """The search for a number of questions gives up here."""
 _STEPS = 40
-_FAR = 5
-"""Numbers of differing tests further from the mean, in standard deviations, are ignored."""
-_MANY_TESTS = 500
-"""From this many tests on, the number that differ is taken to be its mean."""
 
 
 class DifferenceSpread(ComputedRecord, frozen=True, kw_only=True):
@@ -121,7 +114,7 @@ def find_detectable(
     low, high = 0.0, error
     while compute_power(high, error, clusters, alpha=alpha) < power:
         low, high = high, 2 * high
-    return _bisect(
+    return bisect_threshold(
         lambda size: compute_power(size, error, clusters, alpha=alpha) >= power, low, high
     )
 
@@ -168,53 +161,9 @@ def find_fewest_questions(alpha: float = ALPHA) -> int:
     return math.ceil(1 - math.log2(alpha))
 
 
-def find_detectable_share(tests: int, disagreement: float = DISAGREEMENT) -> float | None:
-    """Find the smallest difference of two paired shares that McNemar's exact test detects.
-
-    `disagreement` is the probability that only one of the two versions passes a test. None if
-    even a one-sided disagreement would not be detected.
-    """
-    splits = _list_splits(tests, disagreement)
-
-    def detects(share: float) -> bool:
-        return _compute_split_power(splits, share) >= POWER
-
-    if not detects(1.0):
-        return None
-    return (2 * _bisect(detects, 0.5, 1.0) - 1) * disagreement
-
-
-def _bisect(is_enough: Callable[[float], bool], low: float, high: float) -> float:
+def bisect_threshold(is_enough: Callable[[float], bool], low: float, high: float) -> float:
+    """Find the least value that is enough, between one that is not and one that is."""
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
-
-
-def _list_splits(tests: int, disagreement: float) -> list[tuple[float, int, int]]:
-    """List the likely numbers of differing tests: weight, number, and most losses allowed."""
-    from scipy.special import bdtr
-
-    middle = round(tests * disagreement)
-    reach = math.ceil(_FAR * math.sqrt(tests * disagreement * (1 - disagreement)))
-    if tests > _MANY_TESTS:
-        reach = 0
-    found = []
-    for differing in range(max(0, middle - reach), min(tests, middle + reach) + 1):
-        tails = 2 * bdtr(np.arange(differing // 2 + 1), differing, 0.5)
-        allowed = int(np.searchsorted(tails, ALPHA, side="right"))
-        if allowed:
-            below = float(bdtr(differing - 1, tests, disagreement)) if differing else 0.0
-            weight = float(bdtr(differing, tests, disagreement)) - below if reach else 1.0
-            found.append((weight, differing, allowed - 1))
-    return found
-
-
-def _compute_split_power(splits: list[tuple[float, int, int]], share: float) -> float:
-    """Compute how often the split is uneven enough, if a differing test is won with `share`."""
-    from scipy.special import bdtr
-
-    return sum(
-        weight * float(bdtr(most, differing, 1 - share) + bdtr(most, differing, share))
-        for weight, differing, most in splits
-    )

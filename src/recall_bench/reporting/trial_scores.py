@@ -43,7 +43,8 @@ from recall_bench.judging.methodologies import (
 from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.retrieval import RetrievalMeasure
-from recall_bench.reporting.eval_scores import (
+from recall_bench.reporting.groups import estimate_marks
+from recall_bench.reporting.protocol_scores import (
     JUDGED,
     list_judged_figures,
     score_outcome,
@@ -51,7 +52,6 @@ from recall_bench.reporting.eval_scores import (
     score_ranking,
     select_measures,
 )
-from recall_bench.reporting.groups import estimate_marks
 
 _LABELS: Final = {
     JUDGED: "accuracy",

@@ -8,8 +8,8 @@ import pytest
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Evidence, Scenario
+from recall_bench.features.datasets.question_scores import RetrievalScorer
 from recall_bench.judging.methodologies import find_methodology
-from recall_bench.reporting.eval_scores import RetrievalScorer
 from recall_bench.stories.catalogue import find_dataset
 from tests.features.datasets.newer_files import ASKED, MEMORIES, list_perltqa_files, write_all
 

@@ -1,7 +1,7 @@
 """Entries of a result file, for tests."""
 
 from recall_bench.features.selection.result_file import PresearchResult, ResultEntry
-from recall_bench.metrics.selection import compare_selection
+from recall_bench.features.selection.selection_scores import compare_selection
 
 
 def make_entry(

@@ -20,7 +20,12 @@ from recall_bench.features.selection.result_file import (
     ResultEntry,
     SuiteResult,
 )
-from recall_bench.metrics.selection import CLASSES, NO_CLASS, SelectionOutcome, compare_selection
+from recall_bench.features.selection.selection_scores import (
+    CLASSES,
+    NO_CLASS,
+    SelectionOutcome,
+    compare_selection,
+)
 
 _NAME = re.compile(r"--- (.+) ---")
 _COUNT = re.compile(r"(\w+)=(\d+)(?: \([\d.]+%\))?")

@@ -15,7 +15,7 @@ from recall_bench.features.selection.selection_report import (
     SelectionReport,
     summarise_tests,
 )
-from recall_bench.metrics.selection import SelectionOutcome
+from recall_bench.features.selection.selection_scores import SelectionOutcome
 
 AGENT: dict[str, object] = {"models": ["claude:opus"], "note": "a -->\n# b"}
 OUTCOMES = {outcome.value[0]: outcome for outcome in SelectionOutcome}

@@ -14,7 +14,7 @@ from recall_bench.features.selection.result_file import (
     compute_percentages,
     write_result,
 )
-from recall_bench.metrics.selection import SelectionOutcome, compare_selection
+from recall_bench.features.selection.selection_scores import SelectionOutcome, compare_selection
 from tests.features.selection.result_entries import make_entry
 from tests.features.selection.result_parser import parse_result
 from tests.loops import loop_over

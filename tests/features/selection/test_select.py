@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.metrics.selection import SelectionOutcome
+from recall_bench.features.selection.selection_scores import SelectionOutcome
 from tests.commands import Invoke, Shown
 from tests.features.selection.result_parser import parse_result
 from tests.features.selection.suites import write_suite

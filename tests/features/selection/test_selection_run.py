@@ -12,9 +12,13 @@ from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.scenario import Episode, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.settings import Settings
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.features.selection.selection_scores import (
+    SelectionComparison,
+    SelectionOutcome,
+    compare_selection,
+)
 from recall_bench.features.selection.selectors.selector import SelectorSystem
 from recall_bench.features.selection.selectors.selector_registry import resolve_selector
-from recall_bench.metrics.selection import SelectionComparison, SelectionOutcome, compare_selection
 from tests.conftest import card_of
 from tests.features.selection.memories import MEMORIES, written
 from tests.fixtures.running import Rehearsal

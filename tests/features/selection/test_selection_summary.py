@@ -4,9 +4,9 @@ import pytest
 
 from recall_bench.core.usage import Usage
 from recall_bench.features.selection.selection_report import ScoredTest, summarise_tests
+from recall_bench.features.selection.selection_scores import SelectionOutcome, compare_selection
 from recall_bench.features.selection.suite import NO_RECALL, RECALL
 from recall_bench.metrics.bootstrap import compute_wilson
-from recall_bench.metrics.selection import SelectionOutcome, compare_selection
 
 A, B, C, D = (f"memory/{name}.md" for name in "abcd")
 

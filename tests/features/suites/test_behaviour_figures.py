@@ -245,7 +245,7 @@ def test_shares_of_load_that_all_agree_have_a_bound() -> None:
 
 def test_load_of_two_stories_is_not_added_up() -> None:
     pytest.importorskip("hdrh", reason="hdrhistogram is not installed")
-    from recall_bench.metrics.latency import make_histogram
+    from recall_bench.features.suites.latency import make_histogram
 
     times = make_histogram()
     times.record_value(20_000)

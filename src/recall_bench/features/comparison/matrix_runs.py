@@ -14,7 +14,7 @@ from recall_bench.engine.runs.judge_sensitivity import open_judge_views
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary
 from recall_bench.engine.runs.trials import TrialTable
-from recall_bench.reporting.eval_scores import JUDGED
+from recall_bench.reporting.protocol_scores import JUDGED
 from recall_bench.reporting.trial_scores import read_scored_trials
 
 

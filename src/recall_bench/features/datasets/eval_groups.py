@@ -6,8 +6,8 @@ from statistics import fmean
 
 from recall_bench.core.grouping import group_by
 from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.features.datasets.question_scores import ANSWERED, OPEN, ScoredQuestion
 from recall_bench.metrics.estimate import estimate_mean
-from recall_bench.reporting.eval_scores import ANSWERED, OPEN, ScoredQuestion
 
 ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
 CATEGORY_AVERAGE = "average of categories"

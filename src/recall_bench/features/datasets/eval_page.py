@@ -19,9 +19,9 @@ from recall_bench.core.plain_text import (
 )
 from recall_bench.features.datasets.eval_groups import ALL, EvalEstimate, EvalGroup
 from recall_bench.features.datasets.eval_report import BM25_CONTROL, ControlReport, EvalReport
+from recall_bench.features.datasets.question_scores import EVIDENCE_TEXT
 from recall_bench.judging.methodologies import find_methodology
 from recall_bench.metrics.bootstrap import ENOUGH_PERSONAS
-from recall_bench.reporting.eval_scores import EVIDENCE_TEXT
 from recall_bench.reporting.formats import format_card, format_number, format_seconds
 from recall_bench.reporting.judge_text import describe_range
 

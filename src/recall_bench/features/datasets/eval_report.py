@@ -31,10 +31,10 @@ from recall_bench.features.datasets.eval_groups import (
     count_outcomes,
     group_scores,
 )
+from recall_bench.features.datasets.question_scores import QuestionScorer, ScoredQuestion
 from recall_bench.judging.eval_dataset import EvalRequest, OpenedDataset
 from recall_bench.judging.methodologies import Level
 from recall_bench.metrics.retrieval import BUDGETS
-from recall_bench.reporting.eval_scores import QuestionScorer, ScoredQuestion
 from recall_bench.reporting.trial_scores import measure_judges
 
 FORMAT = "recall-bench-eval/1"

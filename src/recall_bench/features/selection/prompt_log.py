@@ -17,9 +17,9 @@ from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.features.selection.selection_report import SelectionReport
+from recall_bench.features.selection.selection_scores import CLASSES, SelectionOutcome
 from recall_bench.metrics.comparison import compute_mcnemar
 from recall_bench.metrics.estimate import estimate_mean
-from recall_bench.metrics.selection import CLASSES, SelectionOutcome
 from recall_bench.reporting.formats import format_delta, format_number, format_p
 
 HEADING = """\

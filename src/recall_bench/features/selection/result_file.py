@@ -16,7 +16,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.features.selection.bench_file import Pairs, check_header
-from recall_bench.metrics.selection import CLASSES, NO_CLASS, SelectionOutcome
+from recall_bench.features.selection.selection_scores import CLASSES, NO_CLASS, SelectionOutcome
 
 TITLE = "# Recall Benchmark Results"
 SUMMARY, TESTS = "[summary]", "[tests]"

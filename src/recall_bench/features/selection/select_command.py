@@ -173,7 +173,7 @@ def _run_selection(request: "SelectionRequest") -> "SelectionRun":
     from recall_bench.cli.run_display import RunWatch, open_display
     from recall_bench.features.selection.selection_run import assemble_selection, run_selection
     from recall_bench.features.selection.suite import open_suite
-    from recall_bench.metrics.selection import describe_power
+    from recall_bench.features.selection.suite_power import describe_power
 
     suite = open_suite(request.memories, request.tests, request.only)
     assembled = assemble_selection(request, suite)

@@ -25,16 +25,16 @@ from recall_bench.features.selection.result_file import (
     SuiteResult,
     write_result,
 )
-from recall_bench.features.selection.suite import NO_RECALL, RECALL, Suite
-from recall_bench.metrics.bootstrap import compute_wilson
-from recall_bench.metrics.estimate import estimate_mean
-from recall_bench.metrics.selection import (
+from recall_bench.features.selection.selection_scores import (
     CLASSES,
     EVAL_VERSION,
     SelectionComparison,
     SelectionOutcome,
     compare_selection,
 )
+from recall_bench.features.selection.suite import NO_RECALL, RECALL, Suite
+from recall_bench.metrics.bootstrap import compute_wilson
+from recall_bench.metrics.estimate import estimate_mean
 from recall_bench.reporting.formats import format_card, format_number, format_seconds
 from recall_bench.reporting.groups import find_quantile
 

@@ -24,12 +24,12 @@ from recall_bench.features.selection.selection_report import (
     build_report,
     write_json,
 )
+from recall_bench.features.selection.selection_scores import EVAL_VERSION, PROTOCOL
 from recall_bench.features.selection.selectors.selector import Selector, SelectorSystem
 from recall_bench.features.selection.selectors.selector_registry import resolve_selector
 from recall_bench.features.selection.suite import EXAMPLE, MEMORY_PREFIX, Suite
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import NoJudge
-from recall_bench.metrics.selection import EVAL_VERSION, PROTOCOL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

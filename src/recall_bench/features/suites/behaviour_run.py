@@ -71,8 +71,9 @@ from recall_bench.features.suites.behaviour import (
     WriteStep,
 )
 from recall_bench.features.suites.load_generator import LoadGenerator
+from recall_bench.features.suites.planted_files import search_folder
 from recall_bench.features.suites.resource_meter import ResourceMeter
-from recall_bench.metrics.planted_strings import contains, find_planted, search_folder
+from recall_bench.metrics.planted_strings import contains, find_planted
 from recall_bench.systems.memory_call import ask_memory, call_system
 from recall_bench.systems.reply import ReplyFinisher
 

@@ -16,6 +16,7 @@ from recall_bench.features.suites.behaviour import (
     RestartStep,
     Step,
 )
+from recall_bench.features.suites.quantiles import estimate_quantile
 from recall_bench.features.suites.shares import get_not_offered, make_not_offered
 from recall_bench.features.suites.story_writer import (
     PlantedFact,
@@ -24,7 +25,6 @@ from recall_bench.features.suites.story_writer import (
     fill,
     load_requests,
 )
-from recall_bench.metrics.quantiles import estimate_quantile
 from recall_bench.reporting.suites.figures import (
     Case,
     Figure,

@@ -16,6 +16,7 @@ from recall_bench.features.suites.behaviour import (
     WaitStep,
     WriteStep,
 )
+from recall_bench.features.suites.quantiles import estimate_quantile
 from recall_bench.features.suites.shares import (
     Rows,
     get_not_offered,
@@ -31,7 +32,6 @@ from recall_bench.features.suites.story_writer import (
     fill,
 )
 from recall_bench.metrics.estimate import Estimate
-from recall_bench.metrics.quantiles import estimate_quantile
 from recall_bench.reporting.suites.figures import (
     Case,
     Figure,

@@ -18,11 +18,11 @@ from recall_bench.features.suites.behaviour import (
     WaitStep,
     WriteStep,
 )
+from recall_bench.features.suites.latency import find_percentile, merge_histograms
 from recall_bench.features.suites.shares import is_known, make_row_share
 from recall_bench.features.suites.story_writer import StoryRequest, StoryWriter
 from recall_bench.metrics.bootstrap import LEVEL
 from recall_bench.metrics.estimate import Estimate, IntervalMethod, estimate_ratio
-from recall_bench.metrics.latency import find_percentile, merge_histograms
 from recall_bench.reporting.suites.figures import Figure, SuiteResults
 
 VERSION = "3"

@@ -21,7 +21,7 @@ from recall_bench.core.random_stream import RandomStream
 from recall_bench.core.retry import limit_time
 from recall_bench.core.scenario import Episode, Item, Question
 from recall_bench.features.suites.behaviour import LoadStep
-from recall_bench.metrics.latency import make_histogram, to_microseconds
+from recall_bench.features.suites.latency import make_histogram, to_microseconds
 from recall_bench.metrics.planted_strings import contains
 from recall_bench.systems.reply_limits import check_reply
 

@@ -17,8 +17,8 @@ from recall_bench.features.datasets.eval_assembly import AssembledEval, assemble
 from recall_bench.features.datasets.eval_groups import ALL, EvalEstimate
 from recall_bench.features.datasets.eval_report import EvalReport
 from recall_bench.features.datasets.evaluation import EvalResult, evaluate
+from recall_bench.features.datasets.question_scores import ScoredQuestion
 from recall_bench.judging.eval_dataset import EvalRequest, open_dataset
-from recall_bench.reporting.eval_scores import ScoredQuestion
 from tests.engine.finders import Finder
 
 BOUGHT = "I bought a kayak in Lisbon last spring."

@@ -12,7 +12,7 @@ from recall_bench.core.scenario import Episode, Item, Question, Truth
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.features.datasets.stored_answers import StoredText, _StoredMemory, find_closest
 from recall_bench.judging.methodologies import find_methodology
-from recall_bench.reporting.eval_scores import score_outcome
+from recall_bench.reporting.protocol_scores import score_outcome
 from recall_bench.reporting.trial_scores import measure_figures, read_scored_trials
 from recall_bench.text.words import normalise_words
 from tests.commands import Invoke

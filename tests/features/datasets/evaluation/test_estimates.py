@@ -12,7 +12,7 @@ from recall_bench.features.datasets.eval_groups import (
     count_outcomes,
     group_scores,
 )
-from recall_bench.reporting.eval_scores import ScoredQuestion
+from recall_bench.features.datasets.question_scores import ScoredQuestion
 from tests.loops import loop_over_rows
 
 F = "turn recall@10"

@@ -15,6 +15,7 @@ from recall_bench.core.event import Judged
 from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Expects, Item, Scenario, Truth
 from recall_bench.core.verdict import Verdict
+from recall_bench.features.datasets.fact_coverage import list_layer_measures
 from recall_bench.judging.methodologies import (
     Level,
     Methodology,
@@ -22,9 +23,8 @@ from recall_bench.judging.methodologies import (
     list_methodologies,
 )
 from recall_bench.judging.protocols import registry
-from recall_bench.metrics.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import list_measures
-from recall_bench.reporting.eval_scores import JUDGED, list_judged_figures, score_outcome
+from recall_bench.reporting.protocol_scores import JUDGED, list_judged_figures, score_outcome
 from recall_bench.stories.catalogue import find_dataset, list_datasets
 from tests.conftest import shared_data
 from tests.features.datasets.evaluation.eval_datasets import (

@@ -1,4 +1,4 @@
-"""Scores of a selection against what was expected, and the power of a suite."""
+"""Scores of a selection against what was expected."""
 
 from collections.abc import Collection
 from enum import StrEnum
@@ -62,22 +62,4 @@ def compare_selection(expected: Collection[str], recalled: Collection[str]) -> S
         recall=both / len(expected) if expected else None,
         f1=2 * both / total if total else 1.0,
         jaccard=both / union if union else 1.0,
-    )
-
-
-def describe_power(tests: int) -> str:
-    """What a suite of that many tests can show, in words."""
-    from recall_bench.metrics.bootstrap import compute_wilson
-    from recall_bench.metrics.power import DISAGREEMENT, find_detectable_share
-
-    low, high = compute_wilson(tests / 2, tests)
-    known = f"a share of a half is known to {low:.0%} to {high:.0%}"
-    count = f"{tests} test{'s' * (tests != 1)}"
-    smallest = find_detectable_share(tests)
-    if smallest is None:
-        return f"{count}: too few to distinguish two versions; {known}"
-    return (
-        f"{count}: two versions on the same tests are distinguished if they differ by about "
-        f"{100 * smallest:.0f} points (where {DISAGREEMENT:.0%} of the tests are perfect for one "
-        f"of the two only); {known}"
     )

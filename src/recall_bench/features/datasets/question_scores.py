@@ -1,6 +1,6 @@
 """The scores of every question: retrieval against the gold, answers against the truth."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -8,19 +8,13 @@ from itertools import product
 
 import msgspec
 
-from recall_bench.core.event import Judged, NotAnswered, NotJudged, Outcome, TrialResult
+from recall_bench.core.event import NotAnswered, NotJudged, TrialResult
 from recall_bench.core.memory import Passage
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.usage import estimate_tokens
-from recall_bench.core.verdict import PASS, Verdict
-from recall_bench.judging.methodologies import AnswerCheck, Level, Methodology, Ranking, name_unit
-from recall_bench.judging.protocols import registry
-from recall_bench.judging.protocols.multiple_choice import parse_options
-from recall_bench.judging.protocols.protocol import ComputedProtocol
-from recall_bench.judging.protocols.registry import make_submission
-from recall_bench.metrics.chance import ChancePool, expect_coverage
-from recall_bench.metrics.fact_coverage import (
+from recall_bench.features.datasets.chance import ChancePool, expect_coverage
+from recall_bench.features.datasets.fact_coverage import (
     EvidenceLayer,
     Facts,
     ReturnedPassage,
@@ -28,19 +22,26 @@ from recall_bench.metrics.fact_coverage import (
     is_stated_in,
     list_layer_measures,
 )
+from recall_bench.judging.methodologies import Level, Methodology, name_unit
+from recall_bench.judging.protocols.multiple_choice import parse_options
 from recall_bench.metrics.retrieval import (
     RankedPassage,
-    RetrievalMeasure,
-    drop_repeats,
-    list_measures,
     score_all,
+)
+from recall_bench.reporting.protocol_scores import (
+    Figures,
+    is_abstention,
+    label_figures,
+    list_figure_names,
+    score_outcome,
+    score_protocols,
+    score_ranking,
+    select_measures,
 )
 from recall_bench.text.words import normalise_words
 
 EVIDENCE_TEXT = "evidence text"
 """The share of the texts cited that was returned, letter by letter."""
-
-Figures = dict[str, float]
 
 
 @dataclass(slots=True)
@@ -131,7 +132,7 @@ class RetrievalScorer:
         level = ranking.level
         if not gold:
             if ranking.empty is not None:
-                empty = dict.fromkeys(_list_names(level, counted), ranking.empty)
+                empty = dict.fromkeys(list_figure_names(level, counted), ranking.empty)
                 chance |= empty
                 ceiling |= empty
             return
@@ -140,12 +141,12 @@ class RetrievalScorer:
             # Cited and nowhere to be found, not by chance either.
             pool = ChancePool({**pool.items, **dict.fromkeys(unknown, 0)}, pool.mean_tokens)
         drawn = {each.name: pool.expect(each, gold) for each in counted}
-        chance |= _label_figures(
+        chance |= label_figures(
             level, {name: each for name, each in drawn.items() if each is not None}
         )
         best = [RankedPassage(each, 0) for each in gold if pool.items[each]]
         by_rank = [each for each in counted if each.budget is None]
-        ceiling |= _label_figures(level, score_all(by_rank, best, gold))
+        ceiling |= label_figures(level, score_all(by_rank, best, gold))
 
     @cached_property
     def _pools(self) -> dict[tuple[Level, bool], ChancePool]:
@@ -189,55 +190,10 @@ class RetrievalScorer:
         ) / len(cited)
 
 
-def select_measures(ranking: Ranking, depth: int) -> tuple[RetrievalMeasure, ...]:
-    """The measures of a ranking, for replies of which this many passages are looked at."""
-    return tuple(each for each in list_measures(depth) if each.family in ranking.families)
-
-
-def score_ranking(
-    ranking: Ranking,
-    counted: Sequence[RetrievalMeasure],
-    scenario: str,
-    gold: frozenset[str],
-    passages: Sequence[Passage],
-) -> Figures:
-    """The figures of what was returned at one level; none where the question does not count."""
-    if gold:
-        level = ranking.level
-        delivered = [part for each in passages for part in _split_passage(level, scenario, each)]
-        placed = drop_repeats(delivered) if ranking.is_distinct else delivered
-        return _label_figures(level, score_all(counted, placed, gold))
-    if ranking.empty is not None:
-        return dict.fromkeys(_list_names(ranking.level, counted), ranking.empty)
-    return {}
-
-
-def _split_passage(level: Level, scenario: str, passage: Passage) -> Iterator[RankedPassage]:
-    """The places a passage takes: one; by turns, as many as it holds, in the order they stand."""
-    size = estimate_tokens(passage.text)
-    if passage.day is None:
-        yield RankedPassage(None, size)
-        return
-    turns = (passage.turn,) if level is Level.SESSION or not passage.turns else passage.turns
-    for number, turn in enumerate(turns):
-        # All of a passage is read for its first turn.
-        yield RankedPassage(name_unit(level, scenario, passage.day, turn), 0 if number else size)
-
-
 def _normalise(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _list_names(level: Level, counted: Iterable[RetrievalMeasure]) -> list[str]:
-    return [f"{level} {each.name}" for each in counted]
-
-
-def _label_figures(level: Level, figures: Mapping[str, float]) -> Figures:
-    return {f"{level} {name}": value for name, value in figures.items()}
-
-
-JUDGED = "judged right"
-"""1 if the judge found the answer right, else 0."""
 ANSWERED, OPEN = "answered", "open"
 
 
@@ -367,62 +323,11 @@ class QuestionScorer:
             figures=figures,
             chance={**scored.chance, **guessed} if guessed else scored.chance,
             answer=text,
-            abstained=None if said is None else _abstains(said),
+            abstained=None if said is None else is_abstention(said),
             fell_for_trap=None if said is None or not traps else contains_trap(said, traps),
             longest_option=score_longest_option(item) if item.choices else None,
             unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
         )
-
-
-def list_judged_figures(methodology: Methodology) -> tuple[str, ...]:
-    """The figures that follow from what a judge found, apart from the findings that it counts."""
-    if methodology.judging is AnswerCheck.COMPUTED:
-        return ()
-    if methodology.reads_store:
-        return tuple(dict.fromkeys(methodology.stored_figures.values()))
-    return (JUDGED,)
-
-
-def score_outcome(
-    methodology: Methodology, item: Item, outcome: Outcome | None, text: str | None
-) -> Figures:
-    """The figures of what a judge found. A system that failed gets nothing; findings are not known.
-
-    Of what is stored, points that must not be there count the other way round. `text` is what was
-    answered: where an answer is needed, abstaining from one is not right.
-    """
-    if methodology.judging is AnswerCheck.COMPUTED:
-        return {}
-    category = item.truth.category
-    name = methodology.stored_figures.get(category, category) if methodology.reads_store else JUDGED
-    if isinstance(outcome, NotAnswered):
-        return {name: 0.0}
-    if not isinstance(outcome, Judged):
-        return {}
-    value = score_verdict(outcome.verdict)
-    has_answer = item.truth.is_answerable
-    if methodology.needs_answer and has_answer and _abstains(text or ""):
-        value = 0.0
-    found = [str(each) for each in outcome.verdict.findings]
-    counted = {name: float(name in found) for name in methodology.counts}
-    return {name: 1.0 - value if category in methodology.unwanted else value, **counted}
-
-
-def _abstains(text: str) -> bool:
-    # Its patterns take longer to compile than most reports to load, which have no use for them.
-    from recall_bench.judging.offline.stance import Stance, read_stance
-
-    return read_stance(text).stance in (Stance.IGNORANT, Stance.ABSENT)
-
-
-def score_protocols(names: Iterable[str], item: Item, text: str) -> Figures:
-    """The scores of an answer by those of these protocols that compute, and apply to it."""
-    figures: Figures = {}
-    for name in names:
-        protocol = registry.find_protocol(name)
-        if isinstance(protocol, ComputedProtocol) and protocol.applies(item):
-            figures[name] = protocol.grade(make_submission(item, text)).value
-    return figures
 
 
 def _keep_figures(outcome: str, found: Figures) -> Figures:
@@ -438,13 +343,6 @@ def score_longest_option(item: Item) -> float:
     most = max(map(len, options.values()))
     longest = [letter for letter, text in options.items() if len(text) == most]
     return (item.truth.choice in longest) / len(longest)
-
-
-def score_verdict(verdict: Verdict) -> float:
-    """A protocol's score; of marks, 1 from two points of correctness on."""
-    if verdict.score is not None:
-        return verdict.score
-    return float(verdict.marks["correctness"] >= PASS["correctness"])
 
 
 def _list_hits(scenario: str, passages: Sequence[Passage]) -> Iterator[EvalHit]:

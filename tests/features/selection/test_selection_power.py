@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recall_bench.features.selection.suite_power import (
+    DISAGREEMENT,
+    describe_power,
+    find_detectable_share,
+)
 from recall_bench.metrics.bootstrap import compute_wilson
 from recall_bench.metrics.comparison import compute_mcnemar
-from recall_bench.metrics.power import DISAGREEMENT, find_detectable_share
-from recall_bench.metrics.selection import describe_power
 
 DRAWS = 20_000
 
@@ -146,7 +149,7 @@ def row(tests: int) -> str:
 
 
 def test_the_table_in_the_explanation_is_what_is_computed() -> None:
-    page = Path(__file__).parents[2] / "docs" / "explanation" / "selection.md"
+    page = Path(__file__).parents[3] / "docs" / "explanation" / "selection.md"
 
     lines = page.read_text(encoding="utf-8").splitlines()
 

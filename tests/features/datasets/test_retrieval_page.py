@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from recall_bench.metrics.fact_coverage import list_layer_measures
+from recall_bench.features.datasets.fact_coverage import list_layer_measures
 from recall_bench.metrics.retrieval import find_measure, list_measures, sum_tokens
 
-PAGE = (Path(__file__).parents[2] / "docs/explanation/retrieval-metrics.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/explanation/retrieval-metrics.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

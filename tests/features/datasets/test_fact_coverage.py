@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.metrics.fact_coverage import (
+from recall_bench.features.datasets.fact_coverage import (
     EvidenceLayer,
     Facts,
     ReturnedPassage,

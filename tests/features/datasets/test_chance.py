@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from recall_bench.metrics.chance import ChancePool, expect_coverage
+from recall_bench.features.datasets.chance import ChancePool, expect_coverage
 from recall_bench.metrics.retrieval import (
     RankedPassage,
     RetrievalMeasure,
