@@ -1,4 +1,4 @@
-"""An isolated adapter reaches the model endpoint of its run, and nothing else, in any way."""
+"""An isolated adapter reaches the port of the model endpoint of its run, and no other."""
 
 import socket
 from collections.abc import Iterator
@@ -9,16 +9,15 @@ from threading import Thread
 import pytest
 
 from recall_bench.core import sandbox
-from recall_bench.core.errors import UsageError
 from recall_bench.core.settings import Settings
 from recall_bench.systems.python.isolated_system import load_isolated_system
 from tests.systems.test_isolation import ask, write_adapter
 
 pytestmark = pytest.mark.skipif(
-    not sandbox.can_limit_peers(), reason="this kernel cannot limit connections to addresses"
+    not sandbox.can_limit_ports(), reason="this kernel cannot limit connections to ports"
 )
 
-PORT_OF_OTHERS, HOST_OF_OTHERS = "another port", "the port of another host"
+PORT_OF_OTHERS = "another port"
 
 
 def greet(server: socket.socket) -> None:
@@ -34,21 +33,19 @@ def greet(server: socket.socket) -> None:
 
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, tuple[str, int]]]:
-    """The endpoint of the run, and servers at another port and at the same one of another host."""
+    """The endpoint of the run, and a server at another port."""
     with ExitStack() as stack:
         endpoint = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         port = endpoint.getsockname()[1]
         other = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        host = stack.enter_context(socket.create_server(("127.0.0.2", port)))
-        for server in (endpoint, other, host):
+        for server in (endpoint, other):
             Thread(target=greet, args=(server,), daemon=True).start()
         monkeypatch.setenv("RECALL_BENCH_ENDPOINT", f"http://127.0.0.1:{port}/v1")
         yield {
             "endpoint": ("127.0.0.1", port),
             PORT_OF_OTHERS: other.getsockname(),
-            HOST_OF_OTHERS: ("127.0.0.2", port),
         }
-        for server in (endpoint, other, host):
+        for server in (endpoint, other):
             server.shutdown(socket.SHUT_RDWR)
 
 
@@ -84,8 +81,8 @@ def test_it_reaches_the_endpoint(
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("place", [PORT_OF_OTHERS, HOST_OF_OTHERS])
-def test_it_reaches_no_other_address(
+@pytest.mark.parametrize("place", [PORT_OF_OTHERS])
+def test_it_reaches_no_other_port(
     tmp_path: Path, servers: dict[str, tuple[str, int]], place: str, way: str
 ) -> None:
     path = write_adapter(tmp_path, WAYS[way], before=f"PLACE = {servers[place]}")
@@ -104,11 +101,10 @@ OTHER_WAYS = {
 
 
 @pytest.mark.parametrize("way", OTHER_WAYS)
-@pytest.mark.parametrize("place", ["endpoint", HOST_OF_OTHERS])
 def test_there_is_no_way_around_it(
-    tmp_path: Path, servers: dict[str, tuple[str, int]], place: str, way: str
+    tmp_path: Path, servers: dict[str, tuple[str, int]], way: str
 ) -> None:
-    before = f"PLACE = {servers[place]}"
+    before = f"PLACE = {servers[PORT_OF_OTHERS]}"
     path = write_adapter(tmp_path, f"return {OTHER_WAYS[way]}", before=before)
 
     assert ask(path) == "refused: [Errno 13] Permission denied"
@@ -117,7 +113,6 @@ def test_there_is_no_way_around_it(
 def test_its_end_is_seen_as_without_an_endpoint(
     tmp_path: Path, servers: dict[str, tuple[str, int]]
 ) -> None:
-    """Another process of ours stands between us and the adapter then."""
     from recall_bench.core.errors import SystemGone
 
     path = write_adapter(tmp_path, "print('farewell', file=sys.stderr, flush=True)\nos._exit(3)")
@@ -133,16 +128,8 @@ def test_a_network_is_reported_where_connections_cannot_be_limited(
 ) -> None:
     path = write_adapter(tmp_path, "return 1")
     limited = load_isolated_system(Settings(adapter=str(path)))
-    monkeypatch.setattr(sandbox, "can_limit_peers", lambda: False)
+    monkeypatch.setattr(sandbox, "can_limit_ports", lambda: False)
     free = load_isolated_system(Settings(adapter=str(path)))
 
     cards = [system.card.isolation for system in (limited, free)]
     assert [card is not None and card.network for card in cards] == [False, True]
-
-
-def test_an_endpoint_without_an_address_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RECALL_BENCH_ENDPOINT", "http://nowhere.invalid:80/v1")
-    with pytest.raises(UsageError, match=r"names nowhere\.invalid, which cannot be found"):
-        ask(write_adapter(tmp_path, "return 1"))

@@ -369,7 +369,7 @@ def test_without_a_sandbox_the_result_says_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sandbox, "is_available", lambda: False)
-    monkeypatch.setattr(sandbox, "can_limit_peers", lambda: False)
+    monkeypatch.setattr(sandbox, "can_limit_ports", lambda: False)
 
     system = load_isolated_system(Settings(adapter=str(write_adapter(tmp_path, "return 1"))))
 

@@ -272,10 +272,11 @@ class _LogFilter(logging.Filter):
 
 
 _FILTER = _LogFilter()
-_LOGGERS = ("anthropic", "genai-prices", "httpcore", "httpcore2", "httpx", "httpx2", "openai")
-_LOGGERS += ("pydantic_ai", "anthropic._base_client", "openai._base_client")
-_LOGGERS += tuple(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy"))
-_LOGGERS += ("httpcore2.socks",)
+_LOGGERS = (
+    *("anthropic", "genai-prices", "httpcore", "httpcore2", "httpx", "httpx2", "openai"),
+    *("pydantic_ai", "anthropic._base_client", "openai._base_client", "httpcore2.socks"),
+    *("httpcore2.connection", "httpcore2.http11", "httpcore2.http2", "httpcore2.proxy"),
+)
 
 
 class _KnownSecrets:

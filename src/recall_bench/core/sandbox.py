@@ -1,8 +1,11 @@
 """Confines this process on Linux: the files it may open, and whether it has a network.
 
-Landlock limits files, signals and tracing of other processes; a seccomp filter limits sockets. Both
-need no privileges, hold for every program that this process starts, and cannot be taken back. Where
-the kernel lacks either, `is_available` says so and nothing is confined.
+Landlock limits files, signals, tracing of other processes and the ports of connections; a seccomp
+filter limits sockets. Both need no privileges, hold for every program that this process starts, and
+cannot be taken back. Where the kernel lacks either, `is_available` says so and nothing is confined.
+
+Landlock knows ports and no hosts: what may connect to the port of a model endpoint may connect to
+that port of any host.
 """
 
 import ctypes
@@ -17,10 +20,9 @@ from pathlib import Path
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, SOCK_STREAM
 from typing import NamedTuple
 
-from recall_bench.core.record import Record
+import msgspec
 
-Peer = tuple[str, int]
-"""An IP address and a TCP port."""
+from recall_bench.core.record import Record
 
 
 class SandboxPolicy(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,8 +35,8 @@ class SandboxPolicy(Record, frozen=True, kw_only=True, omit_defaults=True):
     writable: tuple[str, ...]
     """Folders in which everything is allowed, and files that may be written."""
     network: bool = False
-    peers: tuple[Peer, ...] = ()
-    """What may be connected to without a network; see `connection_supervisor`."""
+    ports: tuple[int, ...] = ()
+    """The TCP ports that may be connected to without a network, of any host."""
 
 
 class SandboxError(Exception):
@@ -43,29 +45,25 @@ class SandboxError(Exception):
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ABI_FLAG = 1
-_PATH_RULE = 1
+_PATH_RULE, _PORT_RULE = 1, 2
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 _RIGHTS_BY_ABI = ((1, (1 << 13) - 1), (2, 1 << 13), (3, _TRUNCATE))
 """The rights of files that each version of Landlock added."""
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
-_TCP_ABI, _TCP_RIGHTS = 4, 3
+_TCP_ABI, _TCP_RIGHTS, _CONNECT_TCP = 4, 3, 2
 _SCOPE_ABI, _SCOPES = 6, 3
 """Signals, and sockets of Linux without a path."""
 
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _GET_SECCOMP, _FILTER_MODE = 38, 22, 21, 2
-_FILTER_BY_CALL, _GET_NOTICE_SIZES, _NEW_LISTENER = 1, 3, 8
-_ALLOW, _REFUSE, _ASK = 0x7FFF0000, 0x00050000 | errno.EACCES, 0x7FC00000
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
 _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """The number of each machine in filters."""
-_CALLS = (
-    *("socket", "connect", "bind", "listen", "sendto", "sendmsg", "sendmmsg"),
-    *("seccomp", "io_uring_setup"),
-)
+_CALLS = ("socket", "bind", "listen", "sendto", "sendmsg", "sendmmsg", "io_uring_setup")
 _SYSTEM_CALLS = {
     machine: dict(zip(_CALLS, numbers, strict=True))
     for machine, numbers in (
-        ("x86_64", (41, 42, 49, 50, 44, 46, 307, 317, 425)),
-        ("aarch64", (198, 203, 200, 201, 206, 211, 269, 277, 425)),
+        ("x86_64", (41, 49, 50, 44, 46, 307, 425)),
+        ("aarch64", (198, 200, 201, 206, 211, 269, 425)),
     )
 }
 _X32_CALLS = 0x40000000
@@ -85,16 +83,9 @@ def is_available() -> bool:
     return _read_landlock_abi() >= 1 and load_libc().prctl(_GET_SECCOMP, 0, 0, 0, 0) >= 0
 
 
-_TRACING = Path("/proc/sys/kernel/yama/ptrace_scope")
-
-
-def can_limit_peers() -> bool:
-    """Whether this kernel can limit a process to connections to some addresses."""
-    if not is_available() or (_TRACING.exists() and int(_TRACING.read_text()) > 1):
-        return False
-    sizes = (ctypes.c_uint16 * 3)()
-    call = _get_call_number("seccomp")
-    return bool(load_libc().syscall(call, _GET_NOTICE_SIZES, 0, ctypes.byref(sizes)) == 0)
+def can_limit_ports() -> bool:
+    """Whether this kernel can limit a process to connections to some ports."""
+    return is_available() and _read_landlock_abi() >= _TCP_ABI
 
 
 def build_policy(
@@ -145,23 +136,18 @@ def _list_entries(folder: Path) -> Iterator[Path]:
         return
 
 
-def confine_process(policy: SandboxPolicy) -> int | None:
+def confine_process(policy: SandboxPolicy) -> None:
     """Confine this process, and every process it starts, from now on.
 
-    Returns the descriptor at which a supervisor finds its connections, if the policy has peers.
     SandboxError if that fails, or if there are other threads: they would stay free.
     """
     if threading.active_count() > 1:
         raise SandboxError("other threads are running already")
     libc = load_libc()
     _check(libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no new privileges")
-    _limit_files(libc, policy)
-    if policy.network:
-        return None
-    if policy.peers:
-        return _supervise_sockets(libc, _ONLY_SUPERVISED_TCP)
-    _limit_sockets(libc, _NO_SOCKETS)
-    return None
+    _apply_landlock(libc, policy)
+    if not policy.network:
+        _limit_sockets(libc, _ONLY_TCP_CLIENTS if policy.ports else _NO_SOCKETS)
 
 
 class _RulesetHead(ctypes.Structure):
@@ -171,6 +157,10 @@ class _RulesetHead(ctypes.Structure):
 class _PathRule(ctypes.Structure):
     _pack_ = 1
     _fields_ = (("rights", ctypes.c_uint64), ("descriptor", ctypes.c_int32))
+
+
+class _PortRule(ctypes.Structure):
+    _fields_ = (("rights", ctypes.c_uint64), ("port", ctypes.c_uint64))
 
 
 class _FilterStep(ctypes.Structure):
@@ -202,7 +192,7 @@ def _check(result: int, what: str) -> int:
     return result
 
 
-def _limit_files(libc: ctypes.CDLL, policy: SandboxPolicy) -> None:
+def _apply_landlock(libc: ctypes.CDLL, policy: SandboxPolicy) -> None:
     abi = _check(_read_landlock_abi(), "Landlock")
     rights = sum(added for since, added in _RIGHTS_BY_ABI if abi >= since)
     limits_tcp = abi >= _TCP_ABI and not policy.network
@@ -218,6 +208,9 @@ def _limit_files(libc: ctypes.CDLL, policy: SandboxPolicy) -> None:
         ):
             for name in names:
                 _allow_path(libc, rules, name, allowed & rights)
+        for port in policy.ports if limits_tcp else ():
+            rule = ctypes.byref(_PortRule(_CONNECT_TCP, port))
+            _check(libc.syscall(_ADD_RULE, rules, _PORT_RULE, rule, 0), f"port {port}")
         _check(libc.syscall(_RESTRICT_SELF, rules, 0), "Landlock")
     finally:
         os.close(rules)
@@ -250,7 +243,7 @@ _ALL_BITS, _KIND_BITS = 0xFFFFFFFF, 0xF
 _FAST_OPEN = 0x20000000
 """A flag that connects a socket by sending."""
 _NO_SOCKETS = (_FilterRule("socket", _REFUSE), _FilterRule("io_uring_setup", _REFUSE))
-_ONLY_SUPERVISED_TCP = (
+_ONLY_TCP_CLIENTS = (
     *(
         _FilterRule(
             "socket",
@@ -261,7 +254,6 @@ _ONLY_SUPERVISED_TCP = (
         for protocol in (0, IPPROTO_TCP)
     ),
     *_NO_SOCKETS,
-    _FilterRule("connect", _ASK),
     _FilterRule("bind", _REFUSE),
     _FilterRule("listen", _REFUSE),
     *(
@@ -276,27 +268,7 @@ _CALL_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 def _limit_sockets(libc: ctypes.CDLL, rules: Iterable[_FilterRule]) -> None:
     """Apply the first rule that fits a system call; other calls are allowed."""
-    wrapped = _wrap_filter(_build_filter(rules))
-    _check(libc.prctl(_SET_SECCOMP, _FILTER_MODE, ctypes.byref(wrapped), 0, 0), "seccomp")
-
-
-def _supervise_sockets(libc: ctypes.CDLL, rules: Iterable[_FilterRule]) -> int:
-    """The same; returns the descriptor at which calls that wait for a reply are found."""
-    wrapped = _wrap_filter(_build_filter(rules))
-    call, mode = _get_call_number("seccomp"), _FILTER_BY_CALL
-    return _check(libc.syscall(call, mode, _NEW_LISTENER, ctypes.byref(wrapped)), "seccomp")
-
-
-def _get_call_number(name: str) -> int:
-    return _SYSTEM_CALLS[platform.machine()][name]
-
-
-def _wrap_filter(steps: Sequence[tuple[int, int, int, int]]) -> _FilterProgram:
-    program = (_FilterStep * len(steps))(*(_FilterStep(*step) for step in steps))
-    return _FilterProgram(len(steps), program)
-
-
-def _build_filter(rules: Iterable[_FilterRule]) -> list[tuple[int, int, int, int]]:
+    calls = _SYSTEM_CALLS[platform.machine()]
     steps = [
         (_LOAD, 0, 0, _MACHINE_AT),
         (_EQUAL, 1, 0, _MACHINES[platform.machine()]),
@@ -308,7 +280,7 @@ def _build_filter(rules: Iterable[_FilterRule]) -> list[tuple[int, int, int, int
     for rule in rules:
         # Each condition takes three steps, and leads behind the rule if it does not hold.
         left = 3 * len(rule.fits) + 1
-        steps += [(_LOAD, 0, 0, _CALL_AT), (_EQUAL, 0, left, _get_call_number(rule.call))]
+        steps += [(_LOAD, 0, 0, _CALL_AT), (_EQUAL, 0, left, calls[rule.call])]
         for place, bits, value in rule.fits:
             left -= 3
             steps += [
@@ -317,4 +289,30 @@ def _build_filter(rules: Iterable[_FilterRule]) -> list[tuple[int, int, int, int
                 (_EQUAL, 0, left, value),
             ]
         steps.append((_RETURN, 0, 0, rule.action))
-    return [*steps, (_RETURN, 0, 0, _ALLOW)]
+    steps.append((_RETURN, 0, 0, _ALLOW))
+    program = (_FilterStep * len(steps))(*(_FilterStep(*step) for step in steps))
+    wrapped = ctypes.byref(_FilterProgram(len(steps), program))
+    _check(libc.prctl(_SET_SECCOMP, _FILTER_MODE, wrapped, 0, 0), "seccomp")
+
+
+CANNOT_RUN = 126
+
+
+class LaunchSpec(Record, frozen=True, kw_only=True):
+    """What the launcher reads from the file on its command line, which it removes."""
+
+    command: tuple[str, ...]
+    policy: SandboxPolicy
+
+
+def main() -> None:
+    """Become the program of the spec; exit with 126 if it cannot be executed."""
+    place = Path(sys.argv[1])
+    spec = msgspec.json.decode(place.read_bytes(), type=LaunchSpec)
+    place.unlink()
+    confine_process(spec.policy)
+    try:
+        os.execv(spec.command[0], spec.command)  # noqa: S606 - without a shell
+    except OSError as error:
+        sys.stderr.write(f"{spec.command[0]} cannot be run: {error.strerror}\n")
+        sys.exit(CANNOT_RUN)

@@ -5,18 +5,17 @@ trials, those of one template together, or whole personas where there are five o
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 import msgspec
 import numpy as np
 
-from recall_bench.core.grouping import group_by
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
-from recall_bench.core.trial_states import ScenarioStates
+from recall_bench.core.trial_states import TrialState
 from recall_bench.engine.runs.counted_marks import CountedMarks, CountedTrials
 from recall_bench.engine.runs.heatmap_rows import (
     CELL_RESAMPLES,
@@ -29,14 +28,18 @@ from recall_bench.engine.runs.question_span import QuestionSpan, find_best_span
 from recall_bench.engine.runs.result_records import encode_row
 from recall_bench.engine.runs.rows import RowKind, RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.runs.score_ranges import CountedTrial, ScoreRange, estimate_score_range
+from recall_bench.engine.runs.score_ranges import (
+    BoundedTrial,
+    ScoreRange,
+    bound_trial,
+    estimate_bounded,
+)
 from recall_bench.engine.runs.summary import list_names
-from recall_bench.engine.runs.trials import TrialTable, read_trials
-from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED, Ints
+from recall_bench.engine.runs.trials import TrialTable, map_templates, read_trials
+from recall_bench.metrics.bootstrap import LEVEL, RESAMPLES, SEED, Ints, TemplateNames
 from recall_bench.metrics.estimate import Estimate, MarkTally, estimate_tallies
 
-_Categories = Mapping[str, Sequence[str]]
-"""The category of each question of each persona."""
+T = TypeVar("T")
 
 
 def build_heatmaps(folder: RunFolder, means: "RunEstimates | None" = None) -> tuple[RowTable, ...]:
@@ -90,10 +93,9 @@ class RunEstimates:
         """
         if table is not None and table.scale is not None:
             return cls(folder, table)
-        found = cls._opened.get(folder)
-        if found is None:
-            found = cls._opened[folder] = cls(folder)
-        return found
+        if folder not in cls._opened:
+            cls._opened[folder] = cls(folder)
+        return cls._opened[folder]
 
     def __init__(self, folder: RunFolder, scores: TrialTable | None = None) -> None:
         """With `scores`, a table with a scale, the points are its scores."""
@@ -104,23 +106,25 @@ class RunEstimates:
         self._scenarios = folder.states.scenarios
         boundaries = {name: read_boundary(folder, name) for name in self._personas}
         self._marks = CountedMarks(self._scenarios, boundaries, scores)
-        found = (item.truth.category for name in self._personas for item in self._get_items(name))
-        self._categories = tuple(
-            name for name in list_names(found, CATEGORIES) if is_in_plan(name, folder.plan)
-        )
-        self._named: _Categories = {
-            name: [item.truth.category for item in self._get_items(name)] for name in self._personas
+        self._named = {
+            name: [item.truth.category for item in self._scenarios[name].items]
+            for name in self._personas
         }
+        names = (category for asked in self._named.values() for category in asked)
+        self._categories = tuple(
+            name for name in list_names(names, CATEGORIES) if is_in_plan(name, folder.plan)
+        )
         places = {name: number for number, name in enumerate(self._categories)}
-        named, kinds = self._marks.number_kinds(_get_category)
+        named, kinds = self._marks.number_kinds(lambda item: item.truth.category)
         self._kinds = np.array([*(places.get(name, -1) for name in named), -1], np.int64)[kinds]
         """The place of the category of each question; -1 for one that is not asked."""
-        self._eligible: dict[tuple[str, int], Counter[str]] = {}
-        self._headlines: dict[str | None, _Headline] = {}
-        self._ranges: dict[str | None, ScoreRange | None] = {}
-        self._category_ranges: dict[str | None, dict[str, ScoreRange]] = {}
-        self._spans: dict[tuple[str, ...], QuestionSpan | None] = {}
-        self._grown = {name: _list_grown(self._scenarios[name]) for name in self._personas}
+        self._computed: dict[tuple[object, ...], Any] = {}
+
+    def _compute_once(self, *key: object, compute: Callable[[], T]) -> T:
+        if key not in self._computed:
+            self._computed[key] = compute()
+        found: T = self._computed[key]
+        return found
 
     def estimate_overall(self, persona: str | None = None) -> Estimate | None:
         """Estimate the mean points of a persona, or of all."""
@@ -138,14 +142,22 @@ class RunEstimates:
         """Estimate the share of answers that leak, of those in which a leak could be noticed."""
         return self._estimate_headline(persona).leaked
 
-    def _estimate_headline(self, persona: str | None) -> "_Headline":
+    def _estimate_headline(self, persona: str | None) -> _Headline:
         """Estimate all figures of a persona, or of all, together; once."""
         persona = self._name_only_persona(persona)
-        if persona not in self._headlines:
+
+        def compute() -> _Headline:
             trials = self._marks.read(self._list_personas(persona))
-            tallies = _tally_all(trials, self._choose_resamples(persona))
-            self._headlines[persona] = _Headline(*self._estimate(tallies))
-        return self._headlines[persona]
+            resamples = self._choose_resamples(persona)
+            tallies = (
+                trials.tally_points(resamples),
+                trials.tally_ungrounded(resamples),
+                trials.tally_invented(resamples),
+                trials.tally_leaked(resamples),
+            )
+            return _Headline(*self._estimate(tallies))
+
+        return self._compute_once("headline", persona, compute=compute)
 
     def estimate_by(
         self, kind: Callable[[Item], str | None], persona: str | None = None
@@ -159,20 +171,17 @@ class RunEstimates:
             for number, name in enumerate(names)
             if number in asked
         }
-        tallies = [
+        tallies = (
             tally
-            for each in groups.values()
+            for group in groups.values()
             for tally in (
-                each.tally_points(CELL_RESAMPLES),
-                each.tally_invented(CELL_RESAMPLES),
-                each.tally_leaked(CELL_RESAMPLES),
+                group.tally_points(CELL_RESAMPLES),
+                group.tally_invented(CELL_RESAMPLES),
+                group.tally_leaked(CELL_RESAMPLES),
             )
-        ]
+        )
         means = iter(self._estimate(tallies))
-        return {
-            name: KindEstimates(points=next(means), invented=next(means), leaked=next(means))
-            for name in groups
-        }
+        return {name: KindEstimates(next(means), next(means), next(means)) for name in groups}
 
     def estimate_range(self, persona: str | None = None) -> ScoreRange | None:
         """Estimate where the score of a persona, or of all, lies between floor and ceiling.
@@ -180,40 +189,55 @@ class RunEstimates:
         None where the run has no bounds.
         """
         persona = self._name_only_persona(persona)
-        if persona not in self._ranges:
-            self._ranges[persona] = estimate_score_range(
-                self._iterate_all(persona),
-                self._scenarios,
-                resamples=self._choose_resamples(persona),
-            )
-        return self._ranges[persona]
+
+        def compute() -> ScoreRange | None:
+            groups = self._group_bounded(persona)
+            every = [trial for group in groups.values() for trial in group]
+            return estimate_bounded(every, self._templates, self._choose_resamples(persona))
+
+        return self._compute_once("range", persona, compute=compute)
 
     def estimate_category_ranges(self, persona: str | None = None) -> dict[str, ScoreRange]:
         """Estimate the range of each category, over all checkpoints."""
         persona = self._name_only_persona(persona)
-        if persona not in self._category_ranges:
-            self._category_ranges[persona] = self._estimate_category_ranges(persona)
-        return self._category_ranges[persona]
 
-    def _estimate_category_ranges(self, persona: str | None) -> dict[str, ScoreRange]:
-        if all(self._scenarios[name].bounds is None for name in self._list_personas(persona)):
-            return {}
-        groups = _group_trials(self._iterate_all(persona), self._named)
-        ranges = {
-            name: estimate_score_range(groups[name], self._scenarios, resamples=CELL_RESAMPLES)
-            for name in self._categories
-            if name in groups
-        }
-        return {name: found for name, found in ranges.items() if found is not None}
+        def compute() -> dict[str, ScoreRange]:
+            groups = self._group_bounded(persona)
+            ranges = {
+                name: estimate_bounded(groups[name], self._templates, CELL_RESAMPLES)
+                for name in self._categories
+                if name in groups
+            }
+            return {name: span for name, span in ranges.items() if span is not None}
+
+        return self._compute_once("categories", persona, compute=compute)
+
+    def _group_bounded(self, persona: str | None) -> dict[str, list[BoundedTrial | None]]:
+        """Group the trials that count by category, None for one without a floor."""
+        groups: dict[str, list[BoundedTrial | None]] = {}
+        for name in self._list_personas(persona):
+            states, categories = self._scenarios[name], self._named[name]
+            for place in range(len(states.checkpoint_plans)):
+                for repeat, number in states.list_owed_trials(place):
+                    status = states.get_status(place, repeat, number)
+                    if status.state in (TrialState.JUDGED, TrialState.NOT_ANSWERED):
+                        bounded = bound_trial(
+                            name, states.items[number].id, status.composite, states.bounds
+                        )
+                        groups.setdefault(categories[number], []).append(bounded)
+        return groups
+
+    @property
+    def _templates(self) -> TemplateNames:
+        return map_templates({name: self._scenarios[name].items for name in self._personas})
 
     def estimate_checkpoints(
         self, persona: str | None = None, places: Sequence[int] | None = None
     ) -> tuple[Estimate | None, ...]:
         """Estimate the mean points at each checkpoint, or at those in these places."""
         names = self._list_personas(persona)
-        columns = self._list_places(names, places)
-        trials = (self._marks.read(names, place) for place in columns)
-        return tuple(self._estimate(each.tally_points(CELL_RESAMPLES) for each in trials))
+        trials = (self._marks.read(names, place) for place in self._list_places(names, places))
+        return tuple(self._estimate(part.tally_points(CELL_RESAMPLES) for part in trials))
 
     def build_heatmap(
         self, persona: str | None = None, places: Sequence[int] | None = None
@@ -221,12 +245,15 @@ class RunEstimates:
         """Build the rows over all checkpoints, or over those in these places."""
         names = self._list_personas(persona)
         shown = self._list_places(names, places)
-        columns = tuple(
-            self._scenarios[names[0]].checkpoint_plans[place].checkpoint for place in shown
-        )
+        plans = self._scenarios[names[0]].checkpoint_plans if names else ()
+        columns = tuple(plans[place].checkpoint for place in shown)
         parts, whole = [self._marks.read(names, place) for place in shown], self._marks.read(names)
         eligible = [self._count_eligible(names, place) for place in shown]
         ranges = self.estimate_category_ranges(persona)
+
+        def select(trials: CountedTrials, number: int) -> CountedTrials:
+            return trials.select(self._kinds[trials.question] == number)
+
         trials = RowTrials(
             personas=names,
             columns=columns,
@@ -234,8 +261,8 @@ class RunEstimates:
             eligible=tuple(counts.total() for counts in eligible),
             categories={
                 name: CategoryTrials(
-                    trials=[self._select_category(part, number) for part in parts],
-                    whole=self._select_category(whole, number),
+                    trials=[select(part, number) for part in parts],
+                    whole=select(whole, number),
                     eligible=tuple(counts[name] for counts in eligible),
                     bounds=ranges.get(name),
                 )
@@ -246,15 +273,11 @@ class RunEstimates:
             whole=whole,
             total_resamples=self._choose_resamples(persona),
             numbers=self._marks.numbers,
-            read_table=self._read_table,
+            read_table=lambda: (
+                self._scores or read_trials(self._folder() or RunFolder.open(self._path))
+            ),
         )
         return RowTable(persona=persona, columns=columns, rows=build_rows(trials))
-
-    def _read_table(self) -> TrialTable:
-        return self._scores or read_trials(self._folder() or RunFolder.open(self._path))
-
-    def _select_category(self, trials: CountedTrials, number: int) -> CountedTrials:
-        return trials.select(self._kinds[trials.question] == number)
 
     def _select_same(
         self, names: tuple[str, ...], places: Sequence[int]
@@ -270,46 +293,52 @@ class RunEstimates:
         for place in places:
             part = self._read_grown(names, place)
             is_followed = span.first <= place <= span.last
-            chosen = np.isin(part.question, span.questions)
-            parts.append(part.select(chosen) if is_followed else None)
+            parts.append(
+                part.select(np.isin(part.question, span.questions)) if is_followed else None
+            )
         return parts
 
     def _find_span(self, names: tuple[str, ...]) -> QuestionSpan | None:
         """Find the span of some personas; None where each checkpoint asks the same questions."""
-        if names not in self._spans:
-            self._spans[names] = self._find_span_anew(names)
-        return self._spans[names]
 
-    def _find_span_anew(self, names: tuple[str, ...]) -> QuestionSpan | None:
-        if self._marks.has_scores or not names:
-            return None
-        plans = [self._scenarios[name].checkpoint_plans for name in names]
-        days = {
-            place: max(each.cutoff for each in at if each.asked)
-            for place, at in enumerate(zip(*plans, strict=True))
-            if any(each.asked for each in at)
-        }
-        asked, counted = [], []
-        for place in days:
-            trials = self._read_grown(names, place)
-            asked.append(self._count_trials(trials))
-            counted.append(self._count_trials(trials.select_counted()))
-        if not any((each != asked[0]).any() for each in asked if each.any()):
-            return None
-        repeats = self._scenarios[names[0]].repeats
-        span = find_best_span(np.stack(counted, axis=1) == repeats, list(days.values()))
-        if span is None:
-            return None
-        places = list(days)
-        return replace(span, first=places[span.first], last=places[span.last])
+        def count_trials(trials: CountedTrials) -> Ints:
+            return np.bincount(trials.question, minlength=len(self._marks.numbers.template))
 
-    def _count_trials(self, trials: CountedTrials) -> Ints:
-        """Count the trials of each question of the run."""
-        return np.bincount(trials.question, minlength=len(self._marks.numbers.template))
+        def compute() -> QuestionSpan | None:
+            if self._marks.has_scores or not names:
+                return None
+            plans = [self._scenarios[name].checkpoint_plans for name in names]
+            days = {
+                place: max(plan.cutoff for plan in at if plan.asked)
+                for place, at in enumerate(zip(*plans, strict=True))
+                if any(plan.asked for plan in at)
+            }
+            parts = [self._read_grown(names, place) for place in days]
+            asked = [count_trials(part) for part in parts]
+            if not any((counts != asked[0]).any() for counts in asked if counts.any()):
+                return None
+            counted = np.stack([count_trials(part.select_counted()) for part in parts], axis=1)
+            repeats = self._scenarios[names[0]].repeats
+            span = find_best_span(counted == repeats, list(days.values()))
+            if span is None:
+                return None
+            listed = list(days)
+            return replace(span, first=listed[span.first], last=listed[span.last])
+
+        return self._compute_once("span", names, compute=compute)
 
     def _read_grown(self, names: Iterable[str], place: int) -> CountedTrials:
         """Read the trials of the personas whose story went on since the checkpoint before."""
-        return self._marks.read([name for name in names if place in self._grown[name]], place)
+        grown = []
+        for name in names:
+            plans = self._scenarios[name].checkpoint_plans
+            cutoff, asked_before = (
+                plans[place].cutoff,
+                (plan for plan in plans[:place] if plan.asked),
+            )
+            if plans[place].asked and all(plan.cutoff != cutoff for plan in asked_before):
+                grown.append(name)
+        return self._marks.read(grown, place)
 
     def _estimate(self, tallies: Iterable[MarkTally]) -> list[Estimate | None]:
         return estimate_tallies(tallies, self._marks.numbers)
@@ -330,56 +359,13 @@ class RunEstimates:
         count = len(self._scenarios[names[0]].checkpoint_plans) if names else 0
         return range(count) if places is None else places
 
-    def _get_items(self, persona: str) -> tuple[Item, ...]:
-        return self._scenarios[persona].items
-
-    def _iterate_all(self, persona: str | None) -> Iterator[CountedTrial]:
-        for name in self._list_personas(persona):
-            for place in range(len(self._scenarios[name].checkpoint_plans)):
-                yield from self._iterate_trials((name,), place)
-
-    def _iterate_trials(self, personas: Iterable[str], place: int) -> Iterator[CountedTrial]:
-        for name in personas:
-            states = self._scenarios[name]
-            for repeat, item in states.list_owed_trials(place):
-                yield CountedTrial(name, item, states.get_status(place, repeat, item))
-
     def _count_eligible(self, personas: Iterable[str], place: int) -> Counter[str]:
-        """Count the eligible questions of each category; those of a persona are counted once."""
+        """Count the eligible questions of each category."""
         total: Counter[str] = Counter()
         for name in personas:
-            if (name, place) not in self._eligible:
-                plan, names = self._scenarios[name].checkpoint_plans[place], self._named[name]
-                self._eligible[name, place] = Counter([names[item] for item in plan.eligible])
-            total += self._eligible[name, place]
+            plan, categories = self._scenarios[name].checkpoint_plans[place], self._named[name]
+            total.update([categories[item] for item in plan.eligible])
         return total
-
-
-def _list_grown(states: ScenarioStates) -> frozenset[int]:
-    """The places at which questions were asked for the first time after another day."""
-    first: dict[int, int] = {}
-    for place, plan in enumerate(states.checkpoint_plans):
-        if plan.asked:
-            first.setdefault(plan.cutoff, place)
-    return frozenset(first.values())
-
-
-def _tally_all(trials: CountedTrials, resamples: int) -> Iterator[MarkTally]:
-    """Tally the figures of a headline, one after another, in its order."""
-    yield trials.tally_points(resamples)
-    yield trials.tally_ungrounded(resamples)
-    yield trials.tally_invented(resamples)
-    yield trials.tally_leaked(resamples)
-
-
-def _group_trials(
-    trials: Iterable[CountedTrial], categories: _Categories
-) -> dict[str, list[CountedTrial]]:
-    return group_by(trials, lambda trial: categories[trial.persona][trial.item])
-
-
-def _get_category(item: Item) -> str:
-    return item.truth.category
 
 
 EstimateFields = dict[str, object]
@@ -400,13 +386,13 @@ def build_estimates(means: RunEstimates, persona: str | None = None) -> Estimate
         "rows": encode_row(_list_row_heads(table)),
         "checkpoints": _build_checkpoints(table),
     }
-    found = means.estimate_range(persona)
-    if found is not None:
+    span = means.estimate_range(persona)
+    if span is not None:
         fields["bounds"] = {
-            "overall": encode_row(_format_range(found)),
+            "overall": encode_row(_format_range(span)),
             "categories": {
-                name: encode_row(_format_range(each))
-                for name, each in means.estimate_category_ranges(persona).items()
+                name: encode_row(_format_range(part))
+                for name, part in means.estimate_category_ranges(persona).items()
             },
         }
     return {"estimates": fields}

@@ -4,24 +4,15 @@ The floor is what silence scores on the same trials, the ceiling what the reader
 evidence of each question. The difference between them is what a memory can contribute.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from recall_bench.core.event import BoundsComputed
 from recall_bench.core.record import ComputedRecord
-from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStatus
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.engine.runs.trials import TrialRow, map_templates
+from recall_bench.engine.runs.trials import TrialRow
 from recall_bench.metrics.bootstrap import RESAMPLES, TemplateNames
 from recall_bench.metrics.estimate import Estimate, estimate_mean, estimate_ratio
-
-
-class CountedTrial(NamedTuple):
-    """One owed trial, as far as scores are computed from it."""
-
-    persona: str
-    item: int
-    """The number of the question."""
-    status: TrialStatus
 
 
 class BoundedTrial(NamedTuple):
@@ -57,28 +48,14 @@ class ScoreRange(ComputedRecord, frozen=True, kw_only=True):
         return self.gain.high is not None and self.gain.high < 0
 
 
-def estimate_score_range(
-    trials: Iterable[CountedTrial],
-    scenarios: dict[str, ScenarioStates],
-    *,
-    resamples: int = RESAMPLES,
-) -> ScoreRange | None:
-    """Estimate the range of these trials.
-
-    None if nothing was measured, or a persona has no bounds.
-    """
-    bounded: list[BoundedTrial] = []
-    for persona, number, status in trials:
-        if status.state not in (TrialState.JUDGED, TrialState.NOT_ANSWERED):
-            continue
-        item, bounds = scenarios[persona].items[number].id, scenarios[persona].bounds
-        if bounds is None or (floor := bounds.get_floor(item)) is None:
-            return None
-        bounded.append(
-            BoundedTrial(persona, item, status.composite, floor, bounds.get_ceiling(item))
-        )
-    items = {persona: scenarios[persona].items for persona in {each.persona for each in bounded}}
-    return _estimate_bounded(bounded, map_templates(items), resamples)
+def bound_trial(
+    persona: str, item: str, points: int, bounds: BoundsComputed | None
+) -> BoundedTrial | None:
+    """Place a trial between the bounds of its scenario; None if it has no floor."""
+    floor = None if bounds is None else bounds.get_floor(item)
+    if bounds is None or floor is None:
+        return None
+    return BoundedTrial(persona, item, points, floor, bounds.get_ceiling(item))
 
 
 def estimate_row_range(
@@ -88,22 +65,27 @@ def estimate_row_range(
 
     None if nothing was measured, or one of them has no floor.
     """
-    bounded: list[BoundedTrial] = []
-    for row in rows:
-        if row.points is None:
-            continue
-        if row.floor is None:
-            return None
-        trial = row.trial
-        bounded.append(BoundedTrial(trial.scenario, trial.item, row.points, row.floor, row.ceiling))
-    return _estimate_bounded(bounded, templates, resamples)
+    trials = [
+        None
+        if row.floor is None
+        else BoundedTrial(row.trial.scenario, row.trial.item, row.points, row.floor, row.ceiling)
+        for row in rows
+        if row.points is not None
+    ]
+    return estimate_bounded(trials, templates, resamples)
 
 
-def _estimate_bounded(
-    trials: Sequence[BoundedTrial], templates: TemplateNames, resamples: int
+def estimate_bounded(
+    known: Iterable[BoundedTrial | None], templates: TemplateNames, resamples: int
 ) -> ScoreRange | None:
-    gained = [float(each.points - each.floor) for each in trials]
-    questions, personas = [each.item for each in trials], [each.persona for each in trials]
+    """Estimate the range of these trials; None without any, or if one of them has no floor."""
+    trials: list[BoundedTrial] = []
+    for trial in known:
+        if trial is None:
+            return None
+        trials.append(trial)
+    gained = [float(trial.points - trial.floor) for trial in trials]
+    questions, personas = [trial.item for trial in trials], [trial.persona for trial in trials]
     gain = estimate_mean(
         gained,
         questions,
@@ -115,21 +97,18 @@ def _estimate_bounded(
     )
     if gain is None:
         return None
-    ceilings = [each.ceiling for each in trials if each.ceiling is not None]
-    has_ceiling = len(ceilings) == len(trials)
-    return ScoreRange(
-        score=sum(each.points for each in trials) / len(trials),
-        floor=sum(each.floor for each in trials) / len(trials),
-        ceiling=sum(ceilings) / len(trials) if has_ceiling else None,
-        gain=gain,
-        share=estimate_ratio(
-            gained,
-            [float(top - each.floor) for top, each in zip(ceilings, trials, strict=True)],
-            questions,
-            personas,
-            templates=templates,
-            resamples=resamples,
+    ways = [float(trial.ceiling - trial.floor) for trial in trials if trial.ceiling is not None]
+    has_ceiling = len(ways) == len(trials)
+    floor = sum(trial.floor for trial in trials) / len(trials)
+    share = None
+    if has_ceiling:
+        share = estimate_ratio(
+            gained, ways, questions, personas, templates=templates, resamples=resamples
         )
-        if has_ceiling
-        else None,
+    return ScoreRange(
+        score=sum(trial.points for trial in trials) / len(trials),
+        floor=floor,
+        ceiling=sum(trial.ceiling or 0 for trial in trials) / len(trials) if has_ceiling else None,
+        gain=gain,
+        share=share,
     )

@@ -17,7 +17,7 @@ from recall_bench.systems.python.adapter_process import (
 )
 from recall_bench.systems.transports.child_environment import (
     build_environment,
-    find_endpoint_peers,
+    find_endpoint_ports,
 )
 from recall_bench.systems.transports.child_sandbox import (
     PACKAGES,
@@ -51,13 +51,13 @@ class AdapterLaunch:
         """What this machine can do to isolate it."""
         is_confined = sandbox.is_available()
         kind = Isolation.SANDBOX if is_confined else Isolation.PROCESS
-        has_network = self.allows_network or not is_confined or self._lacks_peer_limit
+        has_network = self.allows_network or not is_confined or self._lacks_port_limit
         reads = tuple(map(str, self.opened))
         return IsolationCard(kind=kind, network=has_network, env=self.env, reads=reads)
 
     @property
-    def _lacks_peer_limit(self) -> bool:
-        return bool(find_endpoint_peers()) and not sandbox.can_limit_peers()
+    def _lacks_port_limit(self) -> bool:
+        return bool(find_endpoint_ports()) and not sandbox.can_limit_ports()
 
     def build_spec(self, private: Path) -> AdapterSpec:
         """The specification of a process in this folder, which gets the files that it needs."""
@@ -83,7 +83,7 @@ class AdapterLaunch:
         return policy.replace(
             writable=(str(private), *policy.writable),
             network=has_network,
-            peers=find_endpoint_peers(),
+            ports=find_endpoint_ports(),
         )
 
     def _find_readable(self) -> sandbox.SandboxPolicy:

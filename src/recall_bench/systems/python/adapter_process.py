@@ -74,7 +74,7 @@ def main() -> None:
     # Import what every adapter needs, so that copies of this process have it.
     importlib.import_module("anyio._backends._asyncio")
     if sys.platform == "linux":
-        importlib.import_module("recall_bench.core.connection_supervisor")
+        importlib.import_module("recall_bench.core.sandbox")
     # A collection in a copy would touch, and so copy, every object of this process.
     gc.freeze()
     place = Path(sys.argv.pop(1) if len(sys.argv) > 1 else serve_forks())
@@ -87,9 +87,9 @@ def main() -> None:
     os.chdir(spec.folder)
     pipes = claim_pipes()
     if spec.policy is not None:
-        from recall_bench.core.connection_supervisor import enter_sandbox
+        from recall_bench.core.sandbox import confine_process
 
-        enter_sandbox(spec.policy)
+        confine_process(spec.policy)
     try:
         main_thread = MainThread()
         main_thread.serve(_serve(AdapterHost(spec, main_thread), pipes, main_thread))

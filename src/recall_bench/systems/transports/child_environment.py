@@ -1,17 +1,12 @@
 """The environment of a program that belongs to a contestant: nothing that it was not given."""
 
 import os
-import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.runtime import IS_WINDOWS
-
-if TYPE_CHECKING:
-    from recall_bench.core.sandbox import Peer
 
 STATE_DIR = "RECALL_BENCH_STATE_DIR"
 """The environment variable with the program's own folder."""
@@ -46,17 +41,9 @@ def build_environment(private: Path, names: Sequence[str]) -> dict[str, str]:
     return environ
 
 
-def find_endpoint_peers() -> "tuple[Peer, ...]":
-    """The addresses of the model endpoint, if the run has one."""
+def find_endpoint_ports() -> tuple[int, ...]:
+    """The port of the model endpoint, if the run has one."""
     address = urlsplit(os.environ.get(ENDPOINT_VARIABLE, "").strip())
     if address.hostname is None:
         return ()
-    port = address.port or (443 if address.scheme == "https" else 80)
-    try:
-        found = socket.getaddrinfo(address.hostname, port, type=socket.SOCK_STREAM)
-    except OSError as error:
-        raise UsageError(
-            f"{ENDPOINT_VARIABLE} names {address.hostname}, which cannot be found ({error}); "
-            "correct it, or unset it"
-        ) from error
-    return tuple(dict.fromkeys((str(where[0]), port) for *_, where in found))
+    return (address.port or (443 if address.scheme == "https" else 80),)

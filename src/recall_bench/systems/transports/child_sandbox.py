@@ -15,9 +15,9 @@ from recall_bench.core.append_log import JOURNAL
 from recall_bench.core.errors import UsageError
 from recall_bench.core.folders import find_cache_folder
 from recall_bench.core.memory import Isolation, IsolationCard
-from recall_bench.core.sandbox_launcher import LaunchSpec
+from recall_bench.core.sandbox import LaunchSpec
 from recall_bench.core.settings import RUNS, Settings
-from recall_bench.systems.transports.child_environment import find_endpoint_peers
+from recall_bench.systems.transports.child_environment import find_endpoint_ports
 from recall_bench.systems.transports.command_program import CommandProgram
 
 PACKAGES = Path(recall_bench.__file__).parent.parent
@@ -28,7 +28,7 @@ _CLOSED_NAMES = (".env*", "*.secret", "*.bundle")
 
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from recall_bench.core.sandbox_launcher import main; main()"
+    "from recall_bench.core.sandbox import main; main()"
 )
 
 
@@ -95,8 +95,8 @@ def build_program_sandbox(
             raise UsageError("--allow-read has no effect on a program without --sandbox; add it")
         card = IsolationCard(kind=Isolation.PROCESS, env=settings.env)
         return ProgramSandbox(policy=None, card=card)
-    peers = find_endpoint_peers()
-    if not sandbox.is_available() or (peers and not sandbox.can_limit_peers()):
+    ports = find_endpoint_ports()
+    if not sandbox.is_available() or (ports and not sandbox.can_limit_ports()):
         raise UsageError("--sandbox: this kernel cannot confine a program; leave the flag out")
     named = [Path(word) for word in program.command if Path(word).is_absolute()]
     own_files = [path for path in named if path.is_file()]
@@ -108,7 +108,7 @@ def build_program_sandbox(
         needed=[*opened, *folders, PACKAGES, *own_files],
     )
     return ProgramSandbox(
-        policy=policy.replace(network=settings.allow_network, peers=peers),
+        policy=policy.replace(network=settings.allow_network, ports=ports),
         card=IsolationCard(
             kind=Isolation.SANDBOX,
             network=settings.allow_network,

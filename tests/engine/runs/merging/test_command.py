@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from filelock import FileLock
 
+from recall_bench.core.atomic_file import identify_process
 from recall_bench.core.event import RunResumed
 from recall_bench.engine.runs.journal import read_events
 from tests.commands import Invoke
@@ -210,7 +211,8 @@ def test_what_a_killed_merge_left_is_in_no_ones_way(
 ) -> None:
     run(invoke, "p", *gardeners, "--shard", "1/1")
     Path("all").mkdir()
-    Path("all/.journal.jsonl.4194305.part").write_text("half a li")
+    machine = identify_process().rpartition("-")[2]
+    Path(f"all/.journal.jsonl.{4194305:x}-0-{machine}.0.part").write_text("half a li")
 
     shown = invoke("merge", "p", "--into", "all", "--no-heatmap-png")
 
