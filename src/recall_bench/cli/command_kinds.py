@@ -38,7 +38,7 @@ RARE_OPTIONS = frozenset(
         # Twins of other options, and knobs whose defaults fit nearly everyone.
         "as_grid no_heatmap_png keep_going answer_s day_s verdict_s neighbours keyword vector "
         "temporal_boost lexical_boost rerank mode rebuild reports scenario_offset correlation asks "
-        "alpha skip patience_s load_s max_shards compat pool prompt_file epoch arcs_only "
+        "alpha skip patience_s load_s max_shards pool prompt_file epoch arcs_only "
         "history_window lag temperature per_checkpoint interval query_session start end "
         "date_order with_domains any_case density distance distractors restatements baselines "
         "output severity agent_conf edition sd fresh_seeds one_at_a_time is_opened amount"

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.features.selection.selection_scores import SelectionOutcome
 from tests.commands import Invoke, Shown
-from tests.features.selection.result_parser import parse_result
 from tests.features.selection.suites import write_suite
 
 PICKS = '''
@@ -95,23 +93,16 @@ def test_names_that_are_not_on_disk_are_extra_and_reported(select: Select, tmp_p
     assert report["tests"][0]["outcome"] == "OVERRECALL"
 
 
-def test_the_result_file_is_read_again(select: Select, tmp_path: Path) -> None:
+def test_the_result_file_has_an_entry_for_each_test(select: Select, tmp_path: Path) -> None:
     select("--into", "run", "--name", "v1")
 
-    result = parse_result((tmp_path / "run" / "v1.result").read_text(), "v1.result")
-    assert {entry.name: entry.outcome for entry in result.entries} == {
-        "one.bench": SelectionOutcome.PERFECT,
-        "quiet.bench": SelectionOutcome.PERFECT,
-        "two.bench": SelectionOutcome.PERFECT,
-    }
-
-
-def test_the_compatible_form_floors_its_percentages(select: Select, tmp_path: Path) -> None:
-    select("--into", "run", "--name", "old", "--compat", selector="none")
-
-    text = (tmp_path / "run" / "old.result").read_text()
-    assert text.startswith("# Recall Benchmark Results\n# Date: ")
-    assert "total_tests=3\nperfect=1 (33%)\noverrecall=0 (0%)\nunderrecall=2 (66%)\n" in text
+    text = (tmp_path / "run" / "v1.result").read_text()
+    entries = text.partition("[tests]")[2]
+    assert [line for line in entries.splitlines() if line.startswith("---")] == [
+        *("--- one.bench ---", "--- quiet.bench ---", "--- two.bench ---"),
+    ]
+    assert entries.count("Result: PERFECT") == 3
+    assert "total_tests=3\nperfect=3 (100.0%)\noverrecall=0 (0.0%)\n" in text
 
 
 def test_a_skipped_test_stands_in_the_result_file_of_every_repeat(
@@ -122,8 +113,10 @@ def test_a_skipped_test_stands_in_the_result_file_of_every_repeat(
     select("--into", "run", "--repeats", "2")
 
     for name in ("run.result", "run-2.result"):
-        result = parse_result((tmp_path / "run" / name).read_text(), name)
-        assert (result.tests, result.counts[SelectionOutcome.SKIP]) == (4, 1)
+        text = (tmp_path / "run" / name).read_text()
+        assert "# Tests: 4\n" in text
+        assert "skip=1\n" in text
+        assert "--- blank.bench ---\nPrompt (0):\nExpected (0):\nResult: SKIP\n" in text
 
 
 def test_every_repeat_has_its_result_file(select: Select, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.features.selection.memory_file import MemoryFile
-from recall_bench.features.selection.selection_report import render_text, write_results
+from recall_bench.features.selection.result_file import write_results
+from recall_bench.features.selection.selection_report import render_text
 from recall_bench.features.selection.selection_run import (
     SelectionRequest,
     SelectionRun,
@@ -72,7 +73,7 @@ def test_what_a_selector_says_beside_its_names_is_kept(tmp_path: Path) -> None:
         (KILN, MARKET),
     )
     assert (quiet.test, quiet.notes, quiet.presearched) == ("quiet", (), None)
-    (path,) = write_results(report, tmp_path, "told", is_compat=False)
+    (path,) = write_results(report, tmp_path, "told")
     assert f"Presearch (2/4):\n  {KILN}\n  {MARKET}\n" in path.read_text()
 
 

@@ -1,117 +1,29 @@
-"""Writes `.result` files: the results of all tests of a suite, in three layouts.
+"""Writes `.result` files: the outcome of every test of a suite, as text for people and scripts.
 
-Two are those of the known scripts, byte for byte: `AGENT`, and the later `KIT` with the prompt and
-the presearch of each test. They floor their percentages, keep failed tests in the denominator
-without a line for them, and omit tests with an empty prompt. `RIGHT` is ours: percentages are of
-the tests with a class and add up, errors and skips have lines and entries, and a prompt is
-indented, so that it cannot be read as the end of its entry.
+Percentages are of the tests with a class and add up; errors and skips have lines and entries. A
+prompt is indented, so that it cannot be read as the end of its entry.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
+from pathlib import Path
 
-from recall_bench.core.errors import UsageError
-from recall_bench.core.record import Record
-from recall_bench.core.scenario import WallTime
-from recall_bench.features.selection.bench_file import Pairs, check_header
+from recall_bench.core.atomic_file import replace_file
+from recall_bench.features.selection.selection_report import ScoredTest, SelectionReport
 from recall_bench.features.selection.selection_scores import CLASSES, NO_CLASS, SelectionOutcome
+from recall_bench.reporting.formats import format_card
 
-TITLE = "# Recall Benchmark Results"
-SUMMARY, TESTS = "[summary]", "[tests]"
-OWN_HEADERS = ("Date", "Tests", "Presearch")
-"""The headers of the result's own fields."""
-_BREAKS = re.compile(r"[\r\n]")
+ENDING = ".result"
 
 
-class ResultForm(StrEnum):
-    """A layout."""
-
-    AGENT = "agent"
-    KIT = "kit"
-    RIGHT = "right"
-
-
-class PresearchResult(Record, frozen=True, kw_only=True):
-    """The memories left after the presearch."""
-
-    names: tuple[str, ...]
-    total: int
-    """The number of all memories."""
-
-
-class ResultEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of one test."""
-
-    name: str
-    """The file name: `bench-001.bench`."""
-    expected: tuple[str, ...]
-    outcome: SelectionOutcome
-    recalled: tuple[str, ...] | None = None
-    """None if the selector failed or was not called."""
-    missing: tuple[str, ...] = ()
-    extra: tuple[str, ...] = ()
-    prompt: str | None = None
-    """None if the layout does not have it."""
-    presearch: PresearchResult | None = None
-    problem: str | None = None
-    """Why there is no selection, in one line. Only in our own layout."""
-
-
-class SuiteResult(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The results of all tests of a suite."""
-
-    date: WallTime
-    """Written in its own zone, to the second."""
-    tests: int
-    """The number of tests, including those without an entry."""
-    entries: tuple[ResultEntry, ...]
-    presearch: bool | None = None
-    """Whether a presearch excluded memories; None if unknown."""
-    headers: Pairs = ()
-    """Other headers: the selector, the digest of the memories … Only in our layout."""
-
-    @property
-    def counts(self) -> Counter[SelectionOutcome]:
-        """The tests by outcome. Those without an entry were skipped."""
-        counts = Counter(entry.outcome for entry in self.entries)
-        counts[SelectionOutcome.SKIP] += self.tests - len(self.entries)
-        return counts
-
-    @property
-    def overrecalled(self) -> int:
-        """The number of extra memories over all tests."""
-        return sum(len(entry.extra) for entry in self.entries)
-
-    @property
-    def underrecalled(self) -> int:
-        """The number of missing memories over all tests."""
-        return sum(len(entry.missing) for entry in self.entries)
-
-
-def write_result(result: SuiteResult, *, form: ResultForm = ResultForm.RIGHT) -> str:
-    """Return the text of a file.
-
-    UsageError if a name is more than one line, or if there are more entries than tests.
-    """
-    _check_result(result)
-    lines = [
-        TITLE,
-        *_format_head(result, form),
-        "",
-        SUMMARY,
-        *_format_summary(result, form),
-        "",
-        TESTS,
-    ]
-    for entry in result.entries:
-        if form is ResultForm.RIGHT:
-            lines += ["", f"--- {entry.name} ---", *_format_right_entry(entry)]
-        elif entry.outcome is not SelectionOutcome.SKIP:
-            shown = entry if result.presearch else entry.replace(presearch=None)
-            lines += ["", f"--- {entry.name} ---", *_format_known_entry(shown, form)]
-    return "\n".join(lines) + "\n"
+def write_results(report: SelectionReport, folder: Path, name: str) -> tuple[Path, ...]:
+    """Write `<name>.result`, and `<name>-2.result` and so on for repeats; returns the paths."""
+    paths = []
+    for repeat in range(report.repeats):
+        number = f"-{repeat + 1}" if repeat else ""
+        paths.append(folder / f"{name}{number}{ENDING}")
+        replace_file(paths[-1], "\n".join((*_render_result(report, repeat), "")).encode())
+    return tuple(paths)
 
 
 def compute_percentages(counts: Sequence[int]) -> list[str]:
@@ -130,98 +42,56 @@ def compute_percentages(counts: Sequence[int]) -> list[str]:
     return [f"{tenth // 10}.{tenth % 10}" for tenth in tenths]
 
 
-def _format_head(result: SuiteResult, form: ResultForm) -> Iterator[str]:
-    yield f"# Date: {result.date.isoformat(timespec='seconds')}"
-    yield f"# Tests: {result.tests}"
-    # The later script writes `off` if nothing is configured.
-    is_told = result.presearch is not None if form is ResultForm.RIGHT else form is ResultForm.KIT
-    if is_told:
-        yield f"# Presearch: {'on' if result.presearch else 'off'}"
-    if form is ResultForm.RIGHT:
-        yield from (f"# {key}: {value}".rstrip() for key, value in result.headers)
-
-
-def _format_summary(result: SuiteResult, form: ResultForm) -> Iterator[str]:
-    counts = result.counts
-    yield f"total_tests={result.tests}"
-    if form is ResultForm.RIGHT:
-        shares = compute_percentages([counts[outcome] for outcome in CLASSES])
-    else:
-        shares = [str(counts[outcome] * 100 // (result.tests or 1)) for outcome in CLASSES]
+def _render_result(report: SelectionReport, repeat: int) -> Iterator[str]:
+    # A skipped test has no repeats and appears in every file.
+    skip = SelectionOutcome.SKIP
+    rows = [row for row in report.tests if row.repeat == repeat or row.outcome is skip]
+    counts = Counter(row.outcome for row in rows)
+    yield "# Recall Benchmark Results"
+    yield f"# Date: {report.at.replace(microsecond=0).isoformat(timespec='seconds')}"
+    yield f"# Tests: {len(rows)}"
+    presearch = report.selector.config.get("presearch")
+    if isinstance(presearch, bool):
+        yield f"# Presearch: {'on' if presearch else 'off'}"
+    yield f"# Selector: {format_card(report.selector)}"
+    yield f"# Corpus: {report.corpus_digest}"
+    yield f"# Plan: {report.plan_digest}"
+    yield from ("", "[summary]", f"total_tests={len(rows)}")
+    shares = compute_percentages([counts[outcome] for outcome in CLASSES])
     for place, outcome in enumerate(CLASSES):
         share = f" ({shares[place]}%)" if shares else ""
         yield f"{outcome.lower()}={counts[outcome]}{share}"
-    if form is ResultForm.RIGHT:
-        yield from (f"{outcome.lower()}={counts[outcome]}" for outcome in NO_CLASS)
-    yield f"total_memories_overrecalled={result.overrecalled}"
-    yield f"total_memories_underrecalled={result.underrecalled}"
-    yield f"total_misrecalled={result.overrecalled + result.underrecalled}"
+    yield from (f"{outcome.lower()}={counts[outcome]}" for outcome in NO_CLASS)
+    extra, missing = sum(len(row.extra) for row in rows), sum(len(row.missing) for row in rows)
+    yield f"total_memories_overrecalled={extra}"
+    yield f"total_memories_underrecalled={missing}"
+    yield f"total_misrecalled={extra + missing}"
+    yield from ("", "[tests]")
+    for row in rows:
+        yield from ("", f"--- {_join_lines(row.test)}.bench ---")
+        yield from _render_test(row, report.memories)
 
 
-def _format_right_entry(entry: ResultEntry) -> Iterator[str]:
-    if entry.prompt is not None:
-        lines = entry.prompt.split("\n") if entry.prompt else []
-        yield f"Prompt ({len(lines)}):"
-        yield from (f"  {line}" if line else "" for line in lines)
-    yield from _format_presearch(entry)
-    yield from _format_names("Expected", entry.expected)
-    if entry.recalled is not None:
-        yield from _format_names("Recalled", entry.recalled)
-    yield f"Result: {entry.outcome}"
-    if entry.problem is not None:
-        yield f"Problem: {entry.problem}"
-    yield from _format_differences(entry)
-
-
-def _format_known_entry(entry: ResultEntry, form: ResultForm) -> Iterator[str]:
-    if entry.recalled is None:
-        yield f"Expected: {' '.join(entry.expected)}"
-        yield f"Recalled: {entry.outcome}"
-        yield f"Result: {entry.outcome}"
-        return
-    if form is ResultForm.KIT:
-        if entry.prompt is not None:
-            yield entry.prompt
-        yield from _format_presearch(entry)
-    yield from _format_names("Expected", entry.expected)
-    yield from _format_names("Recalled", entry.recalled)
-    yield f"Result: {entry.outcome}"
-    yield from _format_differences(entry)
-
-
-def _format_presearch(entry: ResultEntry) -> Iterator[str]:
-    if entry.presearch is not None:
-        found = entry.presearch
-        yield f"Presearch ({len(found.names)}/{found.total}):"
-        yield from (f"  {name}" for name in found.names)
-
-
-def _format_names(title: str, names: tuple[str, ...]) -> Iterator[str]:
-    yield f"{title} ({len(names)}):"
-    yield from (f"  {name}" for name in names)
-
-
-def _format_differences(entry: ResultEntry) -> Iterator[str]:
-    for title, names in (("Missing", entry.missing), ("Extra", entry.extra)):
+def _render_test(row: ScoredTest, memories: int) -> Iterator[str]:
+    yield from _render_list("Prompt", row.prompt.split("\n") if row.prompt else ())
+    if row.presearched is not None:
+        yield f"Presearch ({len(row.presearched)}/{memories}):"
+        yield from (f"  {_join_lines(name)}" for name in row.presearched)
+    yield from _render_list("Expected", row.expected)
+    if row.recalled is not None:
+        yield from _render_list("Recalled", row.recalled)
+    yield f"Result: {row.outcome}"
+    if row.message is not None:
+        yield f"Problem: {_join_lines(row.message)}"
+    for title, names in (("Missing", row.missing), ("Extra", row.extra)):
         if names:
-            yield from _format_names(title, names)
+            yield from _render_list(title, names)
 
 
-def _check_result(result: SuiteResult) -> None:
-    if result.tests < len(result.entries):
-        raise UsageError(f"{len(result.entries)} entries cannot be of {result.tests} tests")
-    for key, value in result.headers:
-        check_header(key, value)
-        if key in OWN_HEADERS:
-            raise UsageError(f"the header {key} is the result's own; give it as the field")
-    for entry in result.entries:
-        presearched = entry.presearch.names if entry.presearch else ()
-        for text in (
-            entry.name,
-            entry.problem or "",
-            *entry.expected,
-            *(entry.recalled or ()),
-            *presearched,
-        ):
-            if _BREAKS.search(text):
-                raise UsageError(f"the result of {entry.name!r:.80} needs {text!r:.80} in one line")
+def _render_list(title: str, lines: Sequence[str]) -> Iterator[str]:
+    yield f"{title} ({len(lines)}):"
+    yield from (f"  {_join_lines(line)}".rstrip() for line in lines)
+
+
+def _join_lines(text: str) -> str:
+    return " ".join(text.splitlines())

@@ -55,7 +55,6 @@ def select_command() -> None:
     retry_errors="Run failed tests again",
 )
 @option("--name", help="Name of the .result file [the run's].")
-@click.option("--compat", is_flag=True, help="Write the .result exactly as the old scripts.")
 @option(
     "--log",
     type=PATH,
@@ -65,7 +64,6 @@ def select_command() -> None:
 )
 @add_json_option("Print the report as JSON.")
 def run_command(
-    compat: bool,
     as_json: bool,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
@@ -85,7 +83,7 @@ def run_command(
     request = SelectionRequest(settings=read_flags(None, flags), **given)
     with forward_to_stderr():
         selected = _run_selection(request)
-    _write_results(selected, result, is_compat=compat)
+    _write_results(selected, result)
     return _print_result(selected, as_json=as_json)
 
 
@@ -185,11 +183,11 @@ def _run_selection(request: "SelectionRequest") -> "SelectionRun":
         return run_selection(assembled, RunWatch(assembled.job, shown, is_terse=True))
 
 
-def _write_results(selected: "SelectionRun", result: dict[str, Any], *, is_compat: bool) -> None:
-    from recall_bench.features.selection.selection_report import write_results
+def _write_results(selected: "SelectionRun", result: dict[str, Any]) -> None:
+    from recall_bench.features.selection.result_file import write_results
 
     folder = selected.finished.folder.path
-    write_results(selected.report, folder, result["name"] or folder.name, is_compat=is_compat)
+    write_results(selected.report, folder, result["name"] or folder.name)
     if result["log"] is None:
         return
     if not selected.finished.is_valid:

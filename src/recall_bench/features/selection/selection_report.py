@@ -18,13 +18,6 @@ from recall_bench.core.scenario import WallTime
 from recall_bench.core.usage import Usage
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary
-from recall_bench.features.selection.result_file import (
-    PresearchResult,
-    ResultEntry,
-    ResultForm,
-    SuiteResult,
-    write_result,
-)
 from recall_bench.features.selection.selection_scores import (
     CLASSES,
     EVAL_VERSION,
@@ -462,65 +455,3 @@ def _format_mean(mean: SelectionFigure | None) -> str:
         else f"  ({' to '.join(format_number(end, 3) for end in mean.interval)})"
     )
     return f"{format_number(mean.value, 3)}{ends}"
-
-
-ENDING = ".result"
-
-
-def write_results(
-    report: SelectionReport, folder: Path, name: str, *, is_compat: bool
-) -> tuple[Path, ...]:
-    """Write `<name>.result`, and `<name>-2.result` and so on for repeats; returns the paths.
-
-    The compatible form is that of the original scripts: the later layout for selectors with a
-    presearch setting, the earlier one otherwise.
-    """
-    paths = []
-    for repeat in range(report.repeats):
-        number = f"-{repeat + 1}" if repeat else ""
-        path = folder / f"{name}{number}{ENDING}"
-        replace_file(path, _render_result(report, repeat, is_compat=is_compat).encode())
-        paths.append(path)
-    return tuple(paths)
-
-
-def _render_result(report: SelectionReport, repeat: int, *, is_compat: bool) -> str:
-    # A skipped test has no repeats and appears in every file.
-    rows = [
-        row for row in report.tests if row.repeat == repeat or row.outcome is SelectionOutcome.SKIP
-    ]
-    presearch = report.selector.config.get("presearch")
-    is_searched = presearch if isinstance(presearch, bool) else None
-    headers = (
-        ("Selector", format_card(report.selector)),
-        ("Corpus", report.corpus_digest),
-        ("Plan", report.plan_digest),
-    )
-    result = SuiteResult(
-        date=report.at.replace(microsecond=0),
-        tests=len(rows),
-        entries=tuple(_build_entry(row, report.memories) for row in rows),
-        presearch=is_searched,
-        headers=() if is_compat else headers,
-    )
-    if not is_compat:
-        return write_result(result, form=ResultForm.RIGHT)
-    form = ResultForm.AGENT if is_searched is None else ResultForm.KIT
-    return write_result(result, form=form)
-
-
-def _build_entry(row: ScoredTest, memories: int) -> ResultEntry:
-    presearch = None
-    if row.presearched is not None:
-        presearch = PresearchResult(names=row.presearched, total=memories)
-    return ResultEntry(
-        name=f"{row.test}.bench",
-        expected=row.expected,
-        outcome=row.outcome,
-        recalled=row.recalled,
-        missing=row.missing,
-        extra=row.extra,
-        prompt=row.prompt,
-        presearch=presearch,
-        problem=None if row.message is None else " ".join(row.message.split()),
-    )
