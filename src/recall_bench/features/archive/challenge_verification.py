@@ -36,7 +36,7 @@ def verify_challenge(
 
 
 def _check_seed(challenge: Challenge, world: WorldCard | None) -> RunCheck:
-    state = CheckState.DIFFERS
+    is_same = False
     if world is None:
         detail = "the run is of the stories as released, not of the challenge"
     elif world.commitment != challenge.commitment:
@@ -46,6 +46,6 @@ def _check_seed(challenge: Challenge, world: WorldCard | None) -> RunCheck:
     elif missing := len(set(challenge.stories) - set(world.stories)):
         detail = f"the run leaves out {missing} of the challenge's {len(challenge.stories)} stories"
     else:
-        state = CheckState.VERIFIED
+        is_same = True
         detail = f"the seed {challenge.seed} is the one that the challenge committed to"
-    return RunCheck(part=CheckPart.SEED, state=state, detail=detail)
+    return RunCheck.of(CheckPart.SEED, detail, is_same=is_same)

@@ -6,8 +6,8 @@ is not known either, the start of the run.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from recall_bench.core.event import (
     Answered,
@@ -23,8 +23,6 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.scenario import Item
-from recall_bench.core.verdict import Verdict
 from recall_bench.engine.runs.result_format import (
     OUR_MARKS,
     ClosingRow,
@@ -41,12 +39,10 @@ from recall_bench.features.archive.import_files import RunFiles
 from recall_bench.features.archive.import_plan import (
     ImportedQuestions,
     find_setting,
-    list_asked_ids,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportScope:
+class ImportScope(NamedTuple):
     """Which parts of the evaluations go into the journal."""
 
     passages: bool
@@ -60,145 +56,105 @@ def audit_evaluations(
     visits: Sequence[CheckpointVisit], faults: FaultCounts, *, as_graded: bool, is_ours: bool
 ) -> ImportScope:
     """Audit all evaluations and count their faults."""
-    rows = [each for visit in visits for each in visit.evaluations]
-    answered = [each for each in rows if each.answer is not None and not each.is_sentinel]
-    recorded = [each for each in answered if each.retrieval is not None]
-    has_all = bool(recorded) and len(recorded) == len(answered)
-    if not has_all:
-        faults.note("passages", len(recorded))
-    faults.note("untimed", sum(each.latency_ms is None for each in answered))
-    faults.note("composites", sum(each.has_wrong_total for each in rows))
+    rows = [row for visit in visits for row in visit.evaluations]
+    answered = [row for row in rows if row.answer is not None and not row.is_sentinel]
+    recorded = sum(row.retrieval is not None for row in answered)
+    has_all = bool(recorded) and recorded == len(answered)
+    faults.note("passages", 0 if has_all else recorded)
+    faults.note("untimed", sum(row.latency_ms is None for row in answered))
+    faults.note("composites", sum(row.has_wrong_total for row in rows))
     if not is_ours:
-        _note_public_faults(rows, answered, faults, as_graded=as_graded)
+        sentinels = sum(row.is_sentinel for row in rows)
+        faults.note("as-graded" if as_graded else "sentinels", sentinels)
+        faults.note("silent", sum(not (row.answer or "").strip() for row in answered))
+        faults.note("apologies", sum(row.is_apology for row in answered))
+        faults.note("askers", sum(row.qa.expected_disclosure is not None for row in rows))
+        scores = [row.score for row in rows if row.score is not None]
+        if any(score.reasoning for score in scores):
+            speechless = (s.marks == (0, 0, 1) and not s.reasoning for s in scores)
+            faults.note("speechless", sum(speechless))
     return ImportScope(
         passages=has_all,
-        findings=all(each.findings is not None for each in rows if each.score is not None),
+        findings=all(row.findings is not None for row in rows if row.score is not None),
         sentinels=not is_ours and not as_graded,
     )
-
-
-def _note_public_faults(
-    rows: list[Evaluation], answered: list[Evaluation], faults: FaultCounts, *, as_graded: bool
-) -> None:
-    sentinels = sum(each.is_sentinel for each in rows)
-    faults.note("as-graded" if as_graded else "sentinels", sentinels)
-    faults.note("silent", sum(not (each.answer or "").strip() for each in answered))
-    faults.note("apologies", sum(each.is_apology for each in answered))
-    faults.note("askers", sum(each.qa.expected_disclosure is not None for each in rows))
-    if any(each.score is not None and each.score.reasoning for each in rows):
-        faults.note("speechless", sum(_lacks_reason(each) for each in rows))
-
-
-def _lacks_reason(each: Evaluation) -> bool:
-    return each.score is not None and each.score.marks == (0, 0, 1) and not each.score.reasoning
 
 
 _DAY_FILE = re.compile(r"(?:^|[^0-9A-Za-z])day-([0-9]{4,6})(?:\.md)?$")
 """The file name of a day in the public harness, which names the day."""
 
 
-class EventBuilder:
-    """Builds the events of one run."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        visits: list[CheckpointVisit],
-        questions: Mapping[str, ImportedQuestions],
-        scope: ImportScope,
-    ) -> None:
-        self._plan = plan
-        self._visits = visits
-        self._questions = questions
-        self._scope = scope
-
-    def build_events(
-        self, files: RunFiles, items: Mapping[str, tuple[Item, ...]]
-    ) -> Iterator[Event]:
-        """Build the whole journal; it records the end of the run if nothing is open."""
-        start, code = find_start(files), find_setting(files).code
-        yield RunStarted(at=start, plan=self._plan, code=code[0] if code else "public harness")
-        for name, own in items.items():
-            visits = [visit for visit in self._visits if visit.place[0] == name]
-            yield Declared(
-                at=start,
-                scenario=name,
-                items=own,
-                days=_list_days(visits),
-                asked=self._map_asked_ids(name, visits),
-                eligible=_map_eligible_counts(visits),
-            )
-            before = 0
-            for visit in visits:
-                at = visit.at or start
-                yield from _build_feeding(visit, before, at)
-                before = visit.cutoff
-                for each in visit.evaluations:
-                    yield from self._build_outcome(each, visit, each.at or at)
-        if not any(each.is_open for visit in self._visits for each in visit.evaluations):
-            yield RunEnded(at=max(start, _find_end(files, self._visits) or start))
-
-    def _map_asked_ids(
-        self, name: str, visits: list[CheckpointVisit]
-    ) -> dict[str, tuple[str, ...]]:
-        return {
-            visit.place[1]: list_asked_ids(visit.evaluations, self._questions[name])
-            for visit in visits
-        }
-
-    def _build_outcome(
-        self, each: Evaluation, visit: CheckpointVisit, at: datetime
-    ) -> Iterator[Event]:
-        trial = Trial(
-            scenario=each.persona,
-            item=self._questions[each.persona].find_id(each.qa),
-            checkpoint=visit.place[1],
-            repeat=each.repeat,
+def build_events(
+    plan: Plan,
+    files: RunFiles,
+    visits: Sequence[CheckpointVisit],
+    questions: Mapping[str, ImportedQuestions],
+    scope: ImportScope,
+) -> Iterator[Event]:
+    """Build the whole journal; it records the end of the run if nothing is open."""
+    start, code = find_start(files), find_setting(files).code
+    yield RunStarted(at=start, plan=plan, code=code[0] if code else "public harness")
+    for name, own in questions.items():
+        of_persona = [visit for visit in visits if visit.place[0] == name]
+        yield Declared(
+            at=start,
+            scenario=name,
+            items=own.build_items(),
+            days=_list_days(of_persona),
+            asked={visit.place[1]: own.list_ids(visit.evaluations) for visit in of_persona},
+            eligible=_map_eligible_counts(of_persona),
         )
-        seconds = (each.latency_ms or 0.0) / 1000
-        error, score = each.error, each.score
-        if each.is_sentinel and self._scope.sentinels:
-            message = f"recorded as {each.answer!r}, and graded {each.points} of 6"
-            yield NotAnswered(
-                at=at, trial=trial, fault="SystemFault", message=message, seconds=seconds
-            )
-            return
-        if each.answer is None and score is None:
-            if error is not None:
-                yield NotAnswered(
-                    at=at, trial=trial, fault=error.kind, message=error.message, seconds=seconds
-                )
-            return
-        yield Answered(at=at, trial=trial, answer=self._build_answer(each), seconds=seconds)
-        if score is not None:
-            yield Judged(
-                at=at,
-                trial=trial,
-                verdict=self._build_verdict(each, score.verdict),
-                primary=None if each.primary is None else each.primary.verdict,
-                review_fault=each.review_error,
-            )
-        elif error is not None:
-            yield NotJudged(at=at, trial=trial, fault=error.kind, message=error.message)
+        before = 0
+        for visit in of_persona:
+            at = visit.at or start
+            yield from _build_feeding(visit, before, at)
+            before = visit.cutoff
+            for row in visit.evaluations:
+                yield from _build_outcome(row, visit.place[1], own, scope, row.at or at)
+    if not any(row.is_open for visit in visits for row in visit.evaluations):
+        yield RunEnded(at=max(start, _find_end(files, visits) or start))
 
-    def _build_answer(self, each: Evaluation) -> Answer:
-        found = each.retrieval if self._scope.passages else None
-        return Answer(
-            text=each.answer or "",
-            passages=tuple(_build_passage(row) for row in found or ()),
-            tool_calls=each.tool_calls,
-        )
 
-    def _build_verdict(self, each: Evaluation, verdict: Verdict) -> Verdict:
-        if not self._scope.findings:
-            return verdict
-        return verdict.replace(
-            findings=each.findings or (),
-            rubric=each.rubric,
-            probabilities={
-                OUR_MARKS.get(mark, mark): share for mark, share in each.probabilities.items()
-            },
+def _build_outcome(
+    row: Evaluation, label: str, questions: ImportedQuestions, scope: ImportScope, at: datetime
+) -> Iterator[Event]:
+    trial = Trial(
+        scenario=row.persona, item=questions.find_id(row.qa), checkpoint=label, repeat=row.repeat
+    )
+    seconds = (row.latency_ms or 0.0) / 1000
+    error, score = row.error, row.score
+    fault, message = (None, "") if error is None else (error.kind, error.message)
+    is_sentinel = row.is_sentinel and scope.sentinels
+    if is_sentinel:
+        fault, message = "SystemFault", f"recorded as {row.answer!r}, and graded {row.points} of 6"
+    if is_sentinel or (row.answer is None and score is None):
+        if fault is not None:
+            yield NotAnswered(at=at, trial=trial, fault=fault, message=message, seconds=seconds)
+        return
+    passages = (row.retrieval if scope.passages else None) or ()
+    answer = Answer(
+        text=row.answer or "",
+        passages=tuple(map(_build_passage, passages)),
+        tool_calls=row.tool_calls,
+    )
+    yield Answered(at=at, trial=trial, answer=answer, seconds=seconds)
+    if score is not None:
+        verdict = score.verdict
+        if scope.findings:
+            verdict = verdict.replace(
+                findings=row.findings or (),
+                rubric=row.rubric,
+                probabilities={OUR_MARKS.get(m, m): p for m, p in row.probabilities.items()},
+            )
+        yield Judged(
+            at=at,
+            trial=trial,
+            verdict=verdict,
+            primary=None if row.primary is None else row.primary.verdict,
+            review_fault=row.review_error,
         )
+    elif fault is not None:
+        yield NotJudged(at=at, trial=trial, fault=fault, message=message)
 
 
 def _map_eligible_counts(visits: Iterable[CheckpointVisit]) -> dict[str, dict[str, int]] | None:
@@ -223,7 +179,7 @@ def find_start(files: RunFiles) -> datetime:
     return min([*times, *(row.timestamp for row in files.questions)])
 
 
-def _find_end(files: RunFiles, visits: list[CheckpointVisit]) -> datetime | None:
+def _find_end(files: RunFiles, visits: Sequence[CheckpointVisit]) -> datetime | None:
     setting = find_setting(files)
     if isinstance(setting, MetadataRow) and setting.duration_ms is not None:
         return find_start(files) + timedelta(milliseconds=setting.duration_ms)
@@ -236,12 +192,12 @@ def _find_end(files: RunFiles, visits: list[CheckpointVisit]) -> datetime | None
     return max([*closings, *known, *(v.at for v in visits if v.at is not None)], default=None)
 
 
-def count_shared_days(visits: list[CheckpointVisit]) -> int:
+def count_shared_days(visits: Sequence[CheckpointVisit]) -> int:
     """Count the days that get an equal share of their checkpoint's time."""
     return sum(len(_list_new_days(visit, before)) for visit, before in _pair_with_before(visits))
 
 
-def _pair_with_before(visits: list[CheckpointVisit]) -> Iterator[tuple[CheckpointVisit, int]]:
+def _pair_with_before(visits: Sequence[CheckpointVisit]) -> Iterator[tuple[CheckpointVisit, int]]:
     before: dict[str, int] = {}
     for visit in visits:
         yield visit, before.get(visit.place[0], 0)
@@ -268,7 +224,7 @@ def _build_feeding(visit: CheckpointVisit, before: int, at: datetime) -> Iterato
     yield Settled(at=at, scenario=scenario, checkpoint=label, seconds=0.0 if days else seconds)
 
 
-def _list_days(visits: list[CheckpointVisit]) -> tuple[int, ...]:
+def _list_days(visits: Sequence[CheckpointVisit]) -> tuple[int, ...]:
     """List the days to feed; none unless all of them are known."""
     found = [
         day for visit, before in _pair_with_before(visits) for day in _list_new_days(visit, before)

@@ -1,11 +1,11 @@
 """Find and read the public files of a run, recognised by content, not by name."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import msgspec
 
@@ -23,8 +23,6 @@ from recall_bench.engine.runs.result_format import (
     ReadLogRow,
     ResultDocument,
 )
-
-T = TypeVar("T")
 
 
 class RunFileKind(StrEnum):
@@ -59,20 +57,24 @@ class RunFiles:
 
 def read_files(paths: Iterable[Path]) -> RunFiles:
     """Read the files of one run; UsageError if there are none, or those of several runs."""
-    found: dict[RunFileKind, tuple[Path, bytes]] = {}
+    files: dict[RunFileKind, tuple[Path, bytes]] = {}
     for path, content, kind in _recognise_files(paths):
-        if kind in found:
+        if kind in files:
             raise UsageError(
-                f"{found[kind][0]} and {path}: each is a {kind.value}; import one run at a time"
+                f"{files[kind][0]} and {path}: each is a {kind.value}; import one run at a time"
             )
-        found[kind] = path, content
+        files[kind] = path, content
+    failures = _decode_rows(files.get(RunFileKind.FAILURES), ReadLogRow, _is_feed_failure)
     return RunFiles(
-        paths={kind: path for kind, (path, _) in found.items()},
-        cards=tuple(_make_file_card(*found[kind]) for kind in RunFileKind if kind in found),
-        result=_decode_result(*found[RunFileKind.RESULT]) if RunFileKind.RESULT in found else None,
-        questions=_decode_rows(found.get(RunFileKind.QUESTIONS), _QUESTIONS),
-        failures=_decode_rows(_drop_feed_failures(found.get(RunFileKind.FAILURES)), _FAILURES),
-        progress=_decode_rows(found.get(RunFileKind.PROGRESS), _PROGRESS),
+        paths={kind: path for kind, (path, _) in files.items()},
+        cards=tuple(
+            FileCard(name=path.name, sha256=sha256(content).hexdigest(), bytes=len(content))
+            for path, content in (files[kind] for kind in RunFileKind if kind in files)
+        ),
+        result=_decode_result(*files[RunFileKind.RESULT]) if RunFileKind.RESULT in files else None,
+        questions=_decode_rows(files.get(RunFileKind.QUESTIONS), ReadLogRow),
+        failures=failures,
+        progress=_decode_rows(files.get(RunFileKind.PROGRESS), ProgressLine),
     )
 
 
@@ -85,9 +87,8 @@ def _recognise_files(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes, RunFi
         kind = _detect_kind(path, content, is_meant=True)
         if kind is None:
             raise DataError(
-                f"{path}: is not a file of a run; name a {_join_or(USUAL_NAMES)}, or the "
-                "folder that holds "
-                "them"
+                f"{path}: is not a file of a run; name a {_join_or(USUAL_NAMES)}, or the folder "
+                "that holds them"
             )
         yield path, content, kind
 
@@ -148,10 +149,6 @@ def _read_bytes(path: Path) -> bytes:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _make_file_card(path: Path, content: bytes) -> FileCard:
-    return FileCard(name=path.name, sha256=sha256(content).hexdigest(), bytes=len(content))
-
-
 def _decode_result(path: Path, content: bytes) -> ResultDocument:
     try:
         return decode_untrusted_json(content, ResultDocument)
@@ -159,19 +156,17 @@ def _decode_result(path: Path, content: bytes) -> ResultDocument:
         raise DataError(f"{path}: {clean_text(str(error))}") from error
 
 
-_QUESTIONS = msgspec.json.Decoder(ReadLogRow)
-_FAILURES = msgspec.json.Decoder(ReadLogRow)
-_PROGRESS: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLine)
-
-
-def _decode_rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[T]) -> list[T]:
+def _decode_rows(
+    file: tuple[Path, bytes] | None,
+    kind: Any,  # noqa: ANN401 - a type
+    leaves_out: Callable[[bytes], bool] = lambda _: False,
+) -> list[Any]:
     """Decode every line; a torn last line of a killed harness is skipped."""
-    rows: list[T] = []
-    if file is None:
-        return rows
-    path, content = file
+    rows: list[Any] = []
+    path, content = file or (Path(), b"")
+    decoder = msgspec.json.Decoder(kind)
     for number, line in enumerate(content.split(b"\n"), start=1):
-        if not line.strip():
+        if not line.strip() or leaves_out(line):
             continue
         try:
             rows.append(decode_untrusted_line(decoder, line))
@@ -183,15 +178,8 @@ def _decode_rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[
     return rows
 
 
-def _drop_feed_failures(file: tuple[Path, bytes] | None) -> tuple[Path, bytes] | None:
-    """The failure log without the lines that say why nothing was asked."""
-    if file is None:
-        return None
-    path, content = file
-    return path, b"\n".join(line for line in content.split(b"\n") if not _is_feed_failure(line))
-
-
 def _is_feed_failure(line: bytes) -> bool:
+    """Whether a line of a failure log says why nothing was asked."""
     try:
         keys = decode_untrusted_json(line, dict[str, msgspec.Raw]).keys()
     except (msgspec.DecodeError, ValueError):

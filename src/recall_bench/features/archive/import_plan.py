@@ -4,7 +4,7 @@ No file contains questions that were never asked.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 from recall_bench.core.fingerprint import digest_questions
@@ -69,6 +69,10 @@ class ImportedQuestions:
         """Find the id of this wording."""
         return self._ids[_reduce_question(qa)]
 
+    def list_ids(self, evaluations: Iterable[Evaluation]) -> tuple[str, ...]:
+        """List the ids of the questions of these evaluations, each once, in order."""
+        return tuple(dict.fromkeys(self.find_id(row.qa) for row in evaluations))
+
     @property
     def reworded_count(self) -> int:
         """The number of wordings with a new id."""
@@ -85,19 +89,14 @@ def collect_questions(
     visits: list[CheckpointVisit], faults: FaultCounts
 ) -> dict[str, ImportedQuestions]:
     """Collect the questions by persona, in the order of the files."""
-    found: dict[str, ImportedQuestions] = {}
+    questions: dict[str, ImportedQuestions] = {}
     for visit in visits:
-        for each in visit.evaluations:
-            found.setdefault(each.persona, ImportedQuestions()).add(each.qa)
-            faults.note("unlisted", int(each.qa.category not in CATEGORIES))
-            faults.note("too-early", int(max(each.qa.days, default=0) > visit.days))
-    faults.note("reworded", sum(each.reworded_count for each in found.values()))
-    return found
-
-
-def list_asked_ids(evaluations: list[Evaluation], questions: ImportedQuestions) -> tuple[str, ...]:
-    """List the ids of the questions asked at a checkpoint, each once, in order."""
-    return tuple(dict.fromkeys(questions.find_id(each.qa) for each in evaluations))
+        for row in visit.evaluations:
+            questions.setdefault(row.persona, ImportedQuestions()).add(row.qa)
+            faults.note("unlisted", int(row.qa.category not in CATEGORIES))
+            faults.note("too-early", int(max(row.qa.days, default=0) > visit.days))
+    faults.note("reworded", sum(own.reworded_count for own in questions.values()))
+    return questions
 
 
 def _reduce_question(qa: QuestionRow) -> QuestionRow:
@@ -173,16 +172,19 @@ def is_ours(files: RunFiles) -> bool:
 
 def build_import_plan(
     files: RunFiles,
-    visits: list[CheckpointVisit],
-    items: Mapping[str, tuple[Item, ...]],
+    visits: Sequence[CheckpointVisit],
+    questions: Mapping[str, ImportedQuestions],
     card: ImportCard,
 ) -> Plan:
     """Build the plan from what the files say."""
     setting = find_setting(files)
+    items = {name: own.build_items() for name, own in questions.items()}
     categories = {item.truth.category for own in items.values() for item in own}
     days = {visit.place[1]: visit.days for visit in visits}
-    rows = [each for visit in visits for each in visit.evaluations]
-    is_stub = not any(each.points for each in rows)
+    rows = [row for visit in visits for row in visit.evaluations]
+    review_card, review_model = setting.appellate_judge, setting.appellate_judge_model
+    has_review = review_card is not None or review_model is not None
+    is_stub = not any(row.points for row in rows)
     plan = Plan(
         scenarios=tuple(_build_scenario_card(name, own, visits) for name, own in items.items()),
         checkpoints=tuple(
@@ -191,10 +193,12 @@ def build_import_plan(
         ),
         system=_build_system_card(files, setting, categories),
         judge=_build_judge_card(setting.judge, setting.judge_model, is_stub=is_stub),
-        appellate=_build_appellate_card(setting),
+        appellate=_build_judge_card(review_card, review_model, is_stub=False)
+        if has_review
+        else None,
         review=setting.review or ReviewMode.FAILURES,
         lifecycle=setting.lifecycle or Lifecycle.GROWING,
-        repeats=max([setting.repeats, *(each.repeat + 1 for each in rows)]),
+        repeats=max([setting.repeats, *(row.repeat + 1 for row in rows)]),
         sample=setting.sample,
         # A file may contain group questions although its settings exclude them.
         groups_enabled=setting.groups_enabled or bool(categories & GROUP_CATEGORIES),
@@ -256,13 +260,6 @@ def _build_system_card(files: RunFiles, setting: RunSettingRow, categories: set[
         # The public harness passes no session; a category that was asked must still be shown.
         asker=Asker.TOLD if BOUNDARY in categories else Asker.UNTOLD,
     )
-
-
-def _build_appellate_card(setting: RunSettingRow) -> JudgeCard | None:
-    if setting.appellate_judge is None and setting.appellate_judge_model is None:
-        return None
-    model = setting.appellate_judge_model
-    return _build_judge_card(setting.appellate_judge, model, is_stub=False)
 
 
 def _build_judge_card(card: CardRow | None, model: str | None, *, is_stub: bool) -> JudgeCard:

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from recall_bench.core.atomic_file import name_beside, sweep_folder
@@ -25,8 +25,8 @@ from recall_bench.features.archive.import_evaluations import (
     find_disagreements,
 )
 from recall_bench.features.archive.import_events import (
-    EventBuilder,
     audit_evaluations,
+    build_events,
     count_shared_days,
 )
 from recall_bench.features.archive.import_files import RunFiles, read_files
@@ -39,7 +39,6 @@ from recall_bench.features.archive.import_plan import (
     find_setting,
     is_ours,
     is_whole,
-    list_asked_ids,
 )
 
 OURS = "recall-bench"
@@ -78,25 +77,23 @@ def import_run(
     files, faults = read_files(paths), FaultCounts()
     visits = gather_visits(files, faults)
     questions = collect_questions(visits, faults)
-    items = {name: own.build_items() for name, own in questions.items()}
     scope = audit_evaluations(visits, faults, as_graded=as_graded, is_ours=is_ours(files))
     differing = list(find_disagreements(visits))
     faults.note("means", len(differing))
     faults.note("shared-times", 0 if is_ours(files) else count_shared_days(visits))
     card = _build_card(files, visits, questions, faults).replace(findings=scope.findings)
-    plan = build_import_plan(files, visits, items, card)
+    plan = build_import_plan(files, visits, questions, card)
     name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-.") or "run"
     folder = into or RUNS / f"imported-{name[:60]}-{plan.digest[:8]}"
     _refuse_taken(folder)
-    builder = EventBuilder(plan, visits, questions, scope)
-    mean = _write_folder(folder, builder.build_events(files, items))
+    mean = _write_folder(folder, build_events(plan, files, visits, questions, scope))
     return ImportResult(
         folder=str(folder),
         system=plan.system.name,
         card=card,
-        personas=tuple(items),
+        personas=tuple(questions),
         checkpoints=len(plan.checkpoints),
-        questions=sum(map(len, items.values())),
+        questions=sum(card.items for card in plan.scenarios),
         evaluations=sum(len(visit.evaluations) for visit in visits),
         stored_mean=_compute_stored_mean(visits),
         graded_mean=average_grades(each for visit in visits for each in visit.evaluations)[0],
@@ -120,7 +117,7 @@ def _build_card(
     is_cut = any(faults[name] for name in ("not-reached", "no-rows", "short"))
     is_open = any(each.is_open for visit in visits for each in visit.evaluations)
     asked = {
-        name: {v.place[1]: list_asked_ids(v.evaluations, own) for v in visits if v.place[0] == name}
+        name: {v.place[1]: own.list_ids(v.evaluations) for v in visits if v.place[0] == name}
         for name, own in questions.items()
     }
     return ImportCard(
@@ -198,36 +195,33 @@ def _write_folder(folder: Path, events: Iterable[Event]) -> float | None:
     return mean
 
 
-def render_import(found: ImportResult) -> str:
+def render_import(result: ImportResult) -> str:
     """Render the result as text."""
-    return "\n".join(
-        line for label, words in _list_facts(found) for line in format_fact(label, words)
-    )
-
-
-def _list_facts(found: ImportResult) -> Iterator[tuple[str, str]]:
-    card = found.card
+    card = result.card
     end = "complete" if card.complete else "incomplete"
-    yield "Run", f"{found.system}, run by {card.written_by}, {end}"
-    yield "Read", ", ".join(f"{file.name} ({file.bytes:,} bytes)" for file in card.files)
-    size = f"{found.evaluations:,} evaluations of {found.questions:,} questions"
-    place = f"personas {', '.join(found.personas)} · {found.checkpoints} checkpoints"
-    yield "Holds", f"{size} · {place}"
-    yield "Mean of 6", _format_means(found)
-    for each in card.repairs:
-        yield ("Repaired" if each.is_repaired else "Marked"), each.said
-    for words in found.disagreeing:
-        yield "", words
-    yield "Folder", found.folder
-
-
-def _format_means(found: ImportResult) -> str:
-    stored, rows = found.stored_mean, found.graded_mean
-    words = f"{_format_mean(stored)} as stored · {_format_mean(rows)} from the rows"
-    if stored is not None:
-        words += ", which agree" if not found.disagreeing else ", which do not agree everywhere"
-    return f"{words} · {_format_mean(found.mean)} in every view"
-
-
-def _format_mean(value: float | None) -> str:
-    return NO_DATA if value is None else f"{value:.4f}"
+    stored, rows, mean = (
+        NO_DATA if value is None else f"{value:.4f}"
+        for value in (result.stored_mean, result.graded_mean, result.mean)
+    )
+    agreement = ""
+    if result.stored_mean is not None:
+        agreement = ", which do not agree everywhere" if result.disagreeing else ", which agree"
+    facts = [
+        ("Run", f"{result.system}, run by {card.written_by}, {end}"),
+        ("Read", ", ".join(f"{file.name} ({file.bytes:,} bytes)" for file in card.files)),
+        (
+            "Holds",
+            (
+                f"{result.evaluations:,} evaluations of {result.questions:,} questions · personas "
+                f"{', '.join(result.personas)} · {result.checkpoints} checkpoints"
+            ),
+        ),
+        (
+            "Mean of 6",
+            f"{stored} as stored · {rows} from the rows{agreement} · {mean} in every view",
+        ),
+        *(("Repaired" if fault.is_repaired else "Marked", fault.said) for fault in card.repairs),
+        *(("", words) for words in result.disagreeing),
+        ("Folder", result.folder),
+    ]
+    return "\n".join(line for label, words in facts for line in format_fact(label, words))

@@ -7,7 +7,6 @@ last; and a pause is a time in which no shard was at work. The start of a furthe
 RunResumed, after which feeding that failed elsewhere counts as not retried yet.
 """
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.plan import Plan, Shard, Trial
-from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
+from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.work_unit import collect_shard_units, list_states
 from recall_bench.engine.experiment import RunResult
 from recall_bench.engine.runs.journal import (
@@ -69,7 +68,7 @@ def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
     first = min(sources, key=lambda source: source.started.at)
     plan = first.started.plan
     yield first.started.replace(part=None)
-    states, owners = TrialStates(plan), _TrialOwners(sources)
+    states, owners = TrialStates(plan), dict[Trial, int]()
     for declared in _collect_declarations(plan, sources):
         states.apply_event(declared)
         yield declared
@@ -77,9 +76,15 @@ def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
     for number, event in _order_by_time(sources, sources.index(first)):
         try:
             states.apply_event(event)
-            owners.note(number, event, states)
         except ValueError as error:
             raise DataError(f"{sources[number].place}: {error}") from error
+        if isinstance(event, Answered | NotAnswered | Judged | NotJudged | OtherVerdict):
+            owner = owners.setdefault(event.trial, number)
+            if owner != number:
+                raise UsageError(
+                    f"{event.trial} was asked in {sources[owner].place} and in "
+                    f"{sources[number].place}; a trial has one answer, so name one of them"
+                )
         at = max(at, event.at)
         yield event
     if states.is_done:
@@ -130,58 +135,23 @@ def _collect_declarations(plan: Plan, sources: Sequence[MergeSource]) -> Iterato
 
 def _order_by_time(sources: Sequence[MergeSource], first: int) -> Iterator[tuple[int, Event]]:
     """Yield all other events by time, with the number of their journal."""
-    streams = (
-        _read_source_events(number, source, number == first)
-        for number, source in enumerate(sources)
-    )
+
+    def read(number: int, source: MergeSource) -> Iterator[tuple[int, Event]]:
+        if number != first:
+            started = source.started
+            yield (
+                number,
+                RunResumed(at=started.at, code=started.code, environment=started.environment),
+            )
+        for event in source.events():
+            # Every part computes the same bounds.
+            is_repeated = number != first and isinstance(event, BoundsComputed)
+            if not is_repeated and not isinstance(event, Declared | RunEnded):
+                yield number, event
+
+    streams = (read(number, source) for number, source in enumerate(sources))
     # Journals of concurrent work are not quite sorted; merging keeps the order within each.
     return by_key(*streams, key=lambda numbered: numbered[1].at)
-
-
-def _read_source_events(
-    number: int, source: MergeSource, is_first: bool
-) -> Iterator[tuple[int, Event]]:
-    if not is_first:
-        yield (
-            number,
-            RunResumed(
-                at=source.started.at,
-                code=source.started.code,
-                environment=source.started.environment,
-            ),
-        )
-    for event in source.events():
-        if isinstance(event, Declared | RunEnded):
-            continue
-        # Every part computes the same bounds.
-        if is_first or not isinstance(event, BoundsComputed):
-            yield number, event
-
-
-class _TrialOwners:
-    """The journal that has each trial."""
-
-    def __init__(self, sources: Sequence[MergeSource]) -> None:
-        self._places = [source.place for source in sources]
-        self._known: dict[str, array[int]] = {}
-
-    def note(self, number: int, event: Event, states: TrialStates) -> None:
-        """Note the journal of a trial; UsageError if another journal has it too."""
-        if isinstance(event, Answered | NotAnswered | Judged | NotJudged | OtherVerdict):
-            self._set_owner(number, event.trial, states.scenarios[event.trial.scenario])
-
-    def _set_owner(self, number: int, trial: Trial, states: ScenarioStates) -> None:
-        known = self._known.get(trial.scenario)
-        if known is None:
-            known = self._known[trial.scenario] = array("i", [-1]) * len(states.grid)
-        slot = states.find_slot(trial)
-        owner = known[slot]
-        if owner not in (-1, number):
-            raise UsageError(
-                f"{trial} was asked in {self._places[owner]} and in {self._places[number]}; "
-                "a trial has one answer, so name one of them"
-            )
-        known[slot] = number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,26 +186,26 @@ def merge_runs(folders: Sequence[Path], into: Path) -> MergedRun:
     """
     if not folders:
         raise UsageError("nothing to merge: name the folders of the parts")
-    _refuse_duplicates(folders)
+    places: dict[Path, Path] = {}
+    for folder in folders:
+        if (other := places.setdefault(folder.resolve(), folder)) is not folder:
+            raise UsageError(f"{other} and {folder} are one folder; name it once")
     is_repeated = _is_merge_repeated(into)
     sources = [_open_source(folder) for folder in folders]
     refuse_different_plans(sources)
     with _remove_on_failure(into), AtomicFile(into / JOURNAL) as journal:
         for line in encode_events(merge_events(sources)):
             journal.write(line)
-        if is_repeated:
-            if not journal.is_unchanged():
-                _refuse_other_events(sources, into)
-        else:
+        if not is_repeated:
             journal.commit()
-    folder = RunFolder.open(into)
-    summary = summarise(folder)
-    named = zip(folders, (source.started.part for source in sources), strict=True)
-    parts = tuple(named)
+        elif not journal.is_unchanged():
+            _refuse_other_events(sources, into)
+    merged = RunFolder.open(into)
+    parts = [source.started.part for source in sources]
     return MergedRun(
-        finished=RunResult(folder=folder, summary=summary, warnings=()),
-        parts=parts,
-        unfinished=tuple(_count_open(folder, [part for _, part in parts if part is not None])),
+        finished=RunResult(folder=merged, summary=summarise(merged), warnings=()),
+        parts=tuple(zip(folders, parts, strict=True)),
+        unfinished=tuple(_count_open(merged, [part for part in parts if part is not None])),
     )
 
 
@@ -266,15 +236,6 @@ def _remove_on_failure(into: Path) -> Iterator[None]:
         raise
 
 
-def _refuse_duplicates(folders: Sequence[Path]) -> None:
-    seen: dict[Path, Path] = {}
-    for folder in folders:
-        place = folder.resolve()
-        if place in seen:
-            raise UsageError(f"{seen[place]} and {folder} are one folder; name it once")
-        seen[place] = folder
-
-
 def _is_merge_repeated(into: Path) -> bool:
     """Whether the folder holds a journal already; UsageError if it holds only something else."""
     if into.is_dir():
@@ -285,7 +246,7 @@ def _is_merge_repeated(into: Path) -> bool:
             _refuse_busy(into)
             return True
     if into.exists() or into.is_symlink():
-        raise _build_taken_error(into)
+        raise UsageError(f"{into}: exists and was not changed; name another with --into")
     return False
 
 
@@ -306,10 +267,6 @@ def _is_same_event(held: Event | None, merged: Event | None) -> bool:
     return held == merged
 
 
-def _build_taken_error(into: Path) -> UsageError:
-    return UsageError(f"{into}: exists and was not changed; name another with --into")
-
-
 def _open_source(folder: Path) -> MergeSource:
     path = folder / JOURNAL
     if not path.is_file():
@@ -324,7 +281,7 @@ def _open_source(folder: Path) -> MergeSource:
         place=str(folder),
         started=first,
         declared=partial(read_events_of, path, Declared),
-        events=partial(_read_rest, path),
+        events=lambda: islice(read_events(path), 1, None),
     )
 
 
@@ -334,7 +291,3 @@ def _refuse_busy(folder: Path) -> None:
         raise FolderBusy(
             f"{folder}: a run is still writing to this folder; wait for it, then merge"
         )
-
-
-def _read_rest(path: Path) -> Iterator[Event]:
-    return islice(read_events(path), 1, None)

@@ -23,7 +23,6 @@ from recall_bench.features.archive.bundle_file import (
 from recall_bench.features.archive.bundle_signature import find_signer, locate_signature
 from recall_bench.features.archive.run_verification import (
     CheckPart,
-    CheckState,
     RunCheck,
     RunVerification,
     StoryFinder,
@@ -75,23 +74,16 @@ def build_manifest(folder: RunFolder, shipped: StoryFinder) -> BundleManifest:
 
 def _describe_dataset(folder: RunFolder, shipped: StoryFinder) -> BundleDataset:
     plan = folder.plan
+    dataset = BundleDataset(digest=plan.dataset_digest)
     if plan.dataset is not None:
-        return BundleDataset(digest=plan.dataset_digest, public=plan.dataset)
-    if plan.world is not None:
-        world = plan.world
-        return BundleDataset(
-            digest=plan.dataset_digest,
-            stories=world.stories,
-            seed=world.seed,
-            commitment=world.commitment,
-        )
+        return dataset.replace(public=plan.dataset)
+    if (world := plan.world) is not None:
+        return dataset.replace(stories=world.stories, seed=world.seed, commitment=world.commitment)
     if (stories := _find_shipped(shipped)) is not None:
-        return BundleDataset(digest=plan.dataset_digest, stories=stories)
-    items = {
-        name: tuple(item.id for item in folder.states.scenarios[name].items)
-        for name in folder.scenarios
-    }
-    return BundleDataset(digest=plan.dataset_digest, items=items)
+        return dataset.replace(stories=stories)
+    states = folder.states.scenarios
+    items = {name: tuple(item.id for item in states[name].items) for name in folder.scenarios}
+    return dataset.replace(items=items)
 
 
 def _find_shipped(finder: StoryFinder) -> tuple[DrawnStory, ...] | None:
@@ -169,15 +161,15 @@ def find_runs(path: Path) -> Sequence[Path]:
 
 
 def _check_signature(bundle: Path, signers: Path | None) -> RunCheck:
+    is_same: bool | None = None
     if signers is None:
         is_signed = locate_signature(bundle).is_file()
         detail = "name the people you trust with --signers" if is_signed else "it is not signed"
-        return RunCheck(part=CheckPart.SIGNATURE, state=CheckState.UNVERIFIED, detail=detail)
-    who = find_signer(bundle, signers)
-    if who is None:
-        detail = f"none of the signers in {signers} signed these bytes"
-        return RunCheck(part=CheckPart.SIGNATURE, state=CheckState.DIFFERS, detail=detail)
-    return RunCheck(part=CheckPart.SIGNATURE, state=CheckState.VERIFIED, detail=f"signed by {who}")
+    elif (signer := find_signer(bundle, signers)) is not None:
+        is_same, detail = True, f"signed by {signer}"
+    else:
+        is_same, detail = False, f"none of the signers in {signers} signed these bytes"
+    return RunCheck.of(CheckPart.SIGNATURE, detail, is_same=is_same)
 
 
 def _check_manifest(manifest: BundleManifest, folder: RunFolder, finder: StoryFinder) -> RunCheck:
@@ -195,15 +187,8 @@ def _check_manifest(manifest: BundleManifest, folder: RunFolder, finder: StoryFi
         for name in BundleManifest.__struct_fields__
         if getattr(manifest, name) != getattr(again, name)
     ]
-    if differing:
-        return RunCheck(
-            part=CheckPart.BUNDLE,
-            state=CheckState.DIFFERS,
-            detail=f"its manifest has another {', another '.join(differing)} than its journal",
-        )
-    return RunCheck(
-        part=CheckPart.BUNDLE,
-        state=CheckState.VERIFIED,
-        detail=f"{len(manifest.files)} files with the digests of the manifest, which follows from "
-        "the journal",
-    )
+    detail = f"its manifest has another {', another '.join(differing)} than its journal"
+    if not differing:
+        detail = f"{len(manifest.files)} files with the digests of the manifest, which follows "
+        detail += "from the journal"
+    return RunCheck.of(CheckPart.BUNDLE, detail, is_same=not differing)

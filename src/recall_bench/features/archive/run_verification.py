@@ -72,6 +72,12 @@ class RunCheck(ComputedRecord, frozen=True, kw_only=True):
     state: CheckState
     detail: str
 
+    @classmethod
+    def of(cls, part: CheckPart, detail: str, *, is_same: bool | None) -> "RunCheck":
+        """A check of a part; None where it could not be derived again."""
+        states = {True: CheckState.VERIFIED, False: CheckState.DIFFERS, None: CheckState.UNVERIFIED}
+        return cls(part=part, state=states[is_same], detail=detail)
+
 
 class RunVerification(ComputedRecord, frozen=True, kw_only=True):
     """All checks of a run."""
@@ -106,72 +112,59 @@ def verify_folder(folder: RunFolder, finder: StoryFinder) -> RunVerification:
     """Derive everything in a run folder again."""
     # No cache is trusted, nor what this process has read from one.
     forget_intervals()
-    checks = [
+    checks = (
         _check_journal(folder),
         _check_trials(folder),
         _check_data(finder),
         *_check_verdicts(folder, finder),
         _check_files(folder),
-        RunCheck(
-            part=CheckPart.SYSTEM,
-            state=CheckState.UNVERIFIED,
-            detail="that the answers are those of the system that the plan names, and its times, "
+        RunCheck.of(
+            CheckPart.SYSTEM,
+            "that the answers are those of the system that the plan names, and its times, "
             "cannot be derived from a journal: run it again",
+            is_same=None,
         ),
-    ]
-    return RunVerification(run=str(folder.path), plan=folder.plan.digest, checks=tuple(checks))
+    )
+    return RunVerification(run=str(folder.path), plan=folder.plan.digest, checks=checks)
 
 
 def _check_journal(folder: RunFolder) -> RunCheck:
     count = sum(1 for _ in read_lines(folder.path / JOURNAL))
     if folder.is_chained:
-        state, detail = CheckState.VERIFIED, f"{count:,} lines, each linked to the one before"
+        detail = f"{count:,} lines, each linked to the one before"
     else:
-        state = CheckState.UNVERIFIED
         detail = f"{count:,} lines without checksums, as earlier versions wrote them"
-    return RunCheck(part=CheckPart.JOURNAL, state=state, detail=detail)
+    return RunCheck.of(CheckPart.JOURNAL, detail, is_same=True if folder.is_chained else None)
 
 
 def _check_trials(folder: RunFolder) -> RunCheck:
     """Opening the folder has held every event against the plan; this counts."""
     scenarios = folder.states.scenarios.values()
-    owed = sum(each.owed_count for each in scenarios)
-    still_open = sum(each.count_states(TrialState.OPEN, TrialState.ANSWERED) for each in scenarios)
-    planned = f"{owed:,} trials follow from the plan"
-    if not folder.is_finished or folder.unstarted:
-        return RunCheck(
-            part=CheckPart.TRIALS,
-            state=CheckState.UNVERIFIED,
-            detail=f"{planned}, {still_open:,} of them have no outcome yet: the run is unfinished",
-        )
-    return RunCheck(
-        part=CheckPart.TRIALS,
-        state=CheckState.DIFFERS if still_open else CheckState.VERIFIED,
-        detail=f"{planned}, {still_open:,} of them have no outcome although the run has ended"
-        if still_open
-        else f"{planned}, and each has its outcome",
-    )
+    owed = sum(states.owed_count for states in scenarios)
+    still_open = sum(s.count_states(TrialState.OPEN, TrialState.ANSWERED) for s in scenarios)
+    is_finished = folder.is_finished and not folder.unstarted
+    detail = f"{owed:,} trials follow from the plan, "
+    if not is_finished:
+        detail += f"{still_open:,} of them have no outcome yet: the run is unfinished"
+    elif still_open:
+        detail += f"{still_open:,} of them have no outcome although the run has ended"
+    else:
+        detail += "and each has its outcome"
+    return RunCheck.of(CheckPart.TRIALS, detail, is_same=not still_open if is_finished else None)
 
 
 def _check_data(finder: StoryFinder) -> RunCheck:
     plan = finder.plan
+    is_same: bool | None = None
     if plan.imported is not None or plan.dataset is not None:
-        return RunCheck(
-            part=CheckPart.DATA,
-            state=CheckState.UNVERIFIED,
-            detail="the days of an imported run or a public dataset are not held against the plan",
-        )
-    try:
-        found = finder.stories
-    except UsageError as error:
-        return RunCheck(part=CheckPart.DATA, state=CheckState.UNVERIFIED, detail=str(error))
-    except BenchError as error:
-        return RunCheck(part=CheckPart.DATA, state=CheckState.DIFFERS, detail=str(error))
-    return RunCheck(
-        part=CheckPart.DATA,
-        state=CheckState.VERIFIED,
-        detail=f"days and questions of {', '.join(found)} have the digests of the plan",
-    )
+        detail = "the days of an imported run or a public dataset are not held against the plan"
+    else:
+        try:
+            personas = ", ".join(finder.stories)
+            is_same, detail = True, f"days and questions of {personas} have the digests of the plan"
+        except BenchError as error:
+            is_same, detail = None if isinstance(error, UsageError) else False, str(error)
+    return RunCheck.of(CheckPart.DATA, detail, is_same=is_same)
 
 
 def _check_verdicts(folder: RunFolder, finder: StoryFinder) -> Iterator[RunCheck]:
@@ -179,17 +172,16 @@ def _check_verdicts(folder: RunFolder, finder: StoryFinder) -> Iterator[RunCheck
         yield _check_replies(folder)
         return
     if reason := _explain_unjudged(folder.plan):
-        yield RunCheck(part=CheckPart.VERDICTS, state=CheckState.UNVERIFIED, detail=reason)
+        yield RunCheck.of(CheckPart.VERDICTS, reason, is_same=None)
         return
     with TemporaryFolder("verify") as scratch:
         again = Path(scratch, "run")
         judge = folder.plan.judge.name
-        given = {"data": finder.data, "into": again, "heatmap_png": False, "judge": judge}
+        stated = {"data": finder.data, "into": again, "heatmap_png": False, "judge": judge}
         try:
-            job = assemble_rejudge(folder.path, given, stories=finder.stories)
-            execute(job)
+            execute(assemble_rejudge(folder.path, stated, stories=finder.stories))
         except BenchError as error:
-            yield RunCheck(part=CheckPart.VERDICTS, state=CheckState.UNVERIFIED, detail=str(error))
+            yield RunCheck.of(CheckPart.VERDICTS, str(error), is_same=None)
             return
         yield from _compare_verdicts(folder, RunFolder.open(again))
 
@@ -198,28 +190,26 @@ def _check_replies(folder: RunFolder) -> RunCheck:
     """The marks of a model, held against its replies in the journal; it is not asked again."""
     differing: list[Trial] = []
     followed = without = 0
-    for scenario in folder.scenarios:
-        for result in folder.results(scenario):
-            judged = result.outcome
-            if not isinstance(judged, Judged) or judged.judge == PEOPLE:
-                continue
-            verdicts = [each for each in (judged.verdict, judged.primary) if each is not None]
-            if not all(map(_follows_from_reply, verdicts)):
-                differing.append(result.trial)
-            elif all(each.reply is not None for each in verdicts):
-                followed += 1
-            else:
-                without += 1
+    for result in (result for name in folder.scenarios for result in folder.results(name)):
+        judged = result.outcome
+        if not isinstance(judged, Judged) or judged.judge == PEOPLE:
+            continue
+        verdicts = [verdict for verdict in (judged.verdict, judged.primary) if verdict is not None]
+        if not all(map(_follows_from_reply, verdicts)):
+            differing.append(result.trial)
+        elif all(verdict.reply is not None for verdict in verdicts):
+            followed += 1
+        else:
+            without += 1
     count = followed + without + len(differing)
     if differing:
-        state = CheckState.DIFFERS
         detail = f"{len(differing):,} of {count:,} are not what the stored reply says: "
         detail += _list_examples(differing)
     else:
-        state = CheckState.UNVERIFIED if without else CheckState.VERIFIED
         detail = f"{followed:,} follow from the stored reply of the model, which is not asked again"
         detail += f"; {without:,} have none" if without else ""
-    return RunCheck(part=CheckPart.VERDICTS, state=state, detail=detail)
+    is_same = False if differing else None if without else True
+    return RunCheck.of(CheckPart.VERDICTS, detail, is_same=is_same)
 
 
 def _follows_from_reply(verdict: Verdict) -> bool:
@@ -262,32 +252,28 @@ def _explain_unjudged(plan: Plan) -> str | None:
 def _compare_verdicts(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]:
     differing: list[Trial] = []
     count = 0
-    for scenario in folder.scenarios:
-        pairs = zip(folder.results(scenario), again.results(scenario), strict=True)
-        for before, after in pairs:
-            if isinstance(before.outcome, NotJudged) and isinstance(after.outcome, Judged):
-                # The offline judge never fails: the verdict was removed.
-                differing.append(before.trial)
-            if not isinstance(before.outcome, Judged):
-                continue
-            count += 1
-            verdict = after.outcome.verdict if isinstance(after.outcome, Judged) else None
-            if verdict is None or _describe(before.outcome.verdict) != _describe(verdict):
+    for name in folder.scenarios:
+        for before, after in zip(folder.results(name), again.results(name), strict=True):
+            was, now = before.outcome, after.outcome
+            count += isinstance(was, Judged)
+            if isinstance(was, Judged):
+                is_same = isinstance(now, Judged) and _describe(was) == _describe(now)
+            else:
+                # The offline judge never fails: a verdict was removed.
+                is_same = not (isinstance(was, NotJudged) and isinstance(now, Judged))
+            if not is_same:
                 differing.append(before.trial)
     if differing:
         detail = f"{len(differing):,} of {count:,} are others when judged again: "
         detail += _list_examples(differing)
     else:
         detail = f"{count:,} are the same when judged again, marks, leaks and findings alike"
-    yield RunCheck(
-        part=CheckPart.VERDICTS,
-        state=CheckState.DIFFERS if differing else CheckState.VERIFIED,
-        detail=detail,
-    )
+    yield RunCheck.of(CheckPart.VERDICTS, detail, is_same=not differing)
     yield from _compare_bounds(folder, again)
 
 
-def _describe(verdict: Verdict) -> object:
+def _describe(judged: Judged) -> object:
+    verdict = judged.verdict
     return verdict.marks, verdict.findings, verdict.score
 
 
@@ -299,30 +285,21 @@ def _compare_bounds(folder: RunFolder, again: RunFolder) -> Iterator[RunCheck]:
         and (after := again.states.scenarios[name].bounds) is not None
     ]
     if not pairs:
-        yield RunCheck(
-            part=CheckPart.FLOOR, state=CheckState.UNVERIFIED, detail="the journal has no floors"
-        )
+        yield RunCheck.of(CheckPart.FLOOR, "the journal has no floors", is_same=None)
         return
-    yield _compare_bound(
-        CheckPart.FLOOR, "what silence scores", all(one.floor == two.floor for one, two in pairs)
-    )
     # Another reader, or another version of it, has another ceiling.
-    read = [
-        (before.ceiling, after.ceiling)
-        for before, after in pairs
-        if before.ceiling is not None and before.reader == after.reader
+    ceilings = [
+        one.ceiling == two.ceiling
+        for one, two in pairs
+        if one.ceiling is not None and one.reader == two.reader
     ]
-    if read:
-        is_same = all(one == two for one, two in read)
-        yield _compare_bound(CheckPart.CEILING, "what the evidence itself scores", is_same)
-
-
-def _compare_bound(part: CheckPart, what: str, is_same: bool) -> RunCheck:
-    if is_same:
-        detail = f"{what} is the same when computed again"
-        return RunCheck(part=part, state=CheckState.VERIFIED, detail=detail)
-    detail = f"{what} is not what the journal says"
-    return RunCheck(part=part, state=CheckState.DIFFERS, detail=detail)
+    for part, what, sames in (
+        (CheckPart.FLOOR, "what silence scores", [one.floor == two.floor for one, two in pairs]),
+        (CheckPart.CEILING, "what the evidence itself scores", ceilings),
+    ):
+        if sames:
+            end = "the same when computed again" if all(sames) else "not what the journal says"
+            yield RunCheck.of(part, f"{what} is {end}", is_same=all(sames))
 
 
 def _check_files(folder: RunFolder) -> RunCheck:
@@ -330,7 +307,7 @@ def _check_files(folder: RunFolder) -> RunCheck:
     names = {"result": RESULT, "progress": PROGRESS, "questions": QUESTIONS, "failures": FAILURES}
     present = {key: name for key, name in names.items() if (folder.path / name).is_file()}
     if not present:
-        return RunCheck(part=CheckPart.FILES, state=CheckState.UNVERIFIED, detail="there are none")
+        return RunCheck.of(CheckPart.FILES, "there are none", is_same=None)
     with TemporaryFolder("verify") as scratch:
         export_files(folder, **{key: Path(scratch, name) for key, name in present.items()})
         differing = [
@@ -339,17 +316,10 @@ def _check_files(folder: RunFolder) -> RunCheck:
             if not filecmp.cmp(folder.path / name, Path(scratch, name), shallow=False)
         ]
     if differing:
-        return RunCheck(
-            part=CheckPart.FILES,
-            state=CheckState.DIFFERS,
-            detail=f"{', '.join(differing)}: not what the journal says; "
-            "recall-bench export writes them again",
-        )
-    return RunCheck(
-        part=CheckPart.FILES,
-        state=CheckState.VERIFIED,
-        detail=f"{', '.join(present.values())} follow from the journal, to the byte",
-    )
+        detail = "not what the journal says; recall-bench export writes them again"
+        return RunCheck.of(CheckPart.FILES, f"{', '.join(differing)}: {detail}", is_same=False)
+    detail = f"{', '.join(present.values())} follow from the journal, to the byte"
+    return RunCheck.of(CheckPart.FILES, detail, is_same=True)
 
 
 def render_verification(found: RunVerification, *, has_heading: bool = False) -> str:
