@@ -24,7 +24,7 @@ FEATURE = Feature(
         "models.open_endpoint": f"{HERE}.model_endpoint:open_endpoint_system",
         "models.resolve": f"{HERE}.target:resolve_model",
         "models.suggest": f"{HERE}.target:suggest_spelling",
-        "models.without_keys": f"{HERE}.target:resolve_without_keys",
+        "models.without_keys": f"{HERE}.missing_keys:allow_missing_keys",
         "models.list_agents": f"{HERE}.provider_catalogue:list_agents",
         "models.is_spec": f"{HERE}.model_spec:is_spec",
     },

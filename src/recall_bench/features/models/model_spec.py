@@ -28,11 +28,11 @@ the spec or in OPENAI_BASE_URL, it calls Chat Completions, as compatible servers
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import PurePath
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from recall_bench.core.errors import UsageError
 from recall_bench.features.models.provider_catalogue import (
@@ -41,12 +41,12 @@ from recall_bench.features.models.provider_catalogue import (
     FOLDER,
     PROVIDERS,
     UNUSABLE,
-    Provider,
 )
 
+COMMAND_PREFIX = "command:"
+"""Begins a target that is a program, and no spec."""
+
 _URL = re.compile(r"https?:", re.IGNORECASE)
-_FILE_KEYS = ("batch", "send", "wait")
-_KEYS = ("price", "key-env", "temperature", "max-tokens", "api-version", *_FILE_KEYS)
 _KNOWN = frozenset({*PROVIDERS, *AGENTS, FOLDER})
 
 
@@ -168,8 +168,7 @@ def _parse_folder(path: str, parts: list[str]) -> ModelSpec:
             raise UsageError(
                 f"{spec.head}: a folder takes only wait=SECONDS after ';', and its path has no ';'"
             )
-        _check_once(spec.head, "wait", spec.wait)
-        spec = _add_file_option(spec, "wait", value)
+        spec = _add_option(spec, "wait", value)
     return spec
 
 
@@ -183,7 +182,7 @@ def _parse_path(owner: str, text: str) -> str:
 def _is_ours(part: str) -> bool:
     """Whether the part can only be an option of a model."""
     key, equals, _ = part.partition("=")
-    return bool(_URL.match(part)) or bool(equals and key.strip().lower() in _KEYS)
+    return bool(_URL.match(part)) or bool(equals and key.strip().lower() in _OPTIONS)
 
 
 def suggest_provider(name: str) -> str | None:
@@ -194,8 +193,7 @@ def suggest_provider(name: str) -> str | None:
 
 def _describe_unknown(provider: str) -> str:
     near = suggest_provider(provider)
-    known = ", ".join(sorted(_KNOWN))
-    instead = f"did you mean {near}?" if near else f"known are {known}"
+    instead = f"did you mean {near}?" if near else f"known are {', '.join(sorted(_KNOWN))}"
     return f"{provider[:40]!r} is not a provider of models; {instead}"
 
 
@@ -210,14 +208,13 @@ def _add_part(spec: ModelSpec, part: str) -> ModelSpec:
         return replace(spec, base_url=base_url, userinfo=userinfo)
     key, equals, value = (word.strip() for word in part.partition("="))
     key = key.lower()
-    if not equals or key not in _KEYS:
+    if not equals or key not in _OPTIONS:
         unknown = f"{key!r}" if equals and re.fullmatch(r"[a-z-]{1,20}", key) else "a part"
         raise UsageError(
             f"{owner}: does not know {unknown}; after ';' comes a base URL or one of "
-            + ", ".join(f"{known}=" for known in _KEYS)
+            + ", ".join(f"{name}=" for name in _OPTIONS)
         )
-    _check_once(owner, key, getattr(spec, key.replace("-", "_")))
-    return (_add_file_option if key in _FILE_KEYS else _add_option)(spec, key, value)
+    return _add_option(spec, key, value)
 
 
 def _check_once(owner: str, what: str, current: object) -> None:
@@ -226,54 +223,22 @@ def _check_once(owner: str, what: str, current: object) -> None:
 
 
 def _add_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
-    owner = spec.head
-    match key:
-        case "price":
-            if price := _parse_price(text):
-                return replace(spec, price=price)
-            wanted = "two amounts in US dollars per million tokens, as in price=2.5/10"
-        case "key-env":
-            if PROVIDERS[spec.provider].key_parameter is None:
-                raise UsageError(f"{owner}: takes no key; leave out key-env")
-            if re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII):
-                return replace(spec, key_env=text)
-            wanted = "the name of an environment variable that holds the key, not the key itself"
-        case "temperature":
-            temperature = _parse_number(text)
-            if temperature is not None and temperature <= 2:
-                return replace(spec, temperature=temperature)
-            wanted = "a number from 0 to 2"
-        case "max-tokens":
-            if re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII):
-                return replace(spec, max_tokens=int(text))
-            wanted = "a whole number from 1"
-        case _:
-            if not _is_azure(spec):
-                raise UsageError(f"{owner}: api-version is for azure; leave it out")
-            if re.fullmatch(r"[\w.-]{1,40}", text, re.ASCII):
-                return replace(spec, api_version=text)
-            wanted = "a version as in 2025-04-01-preview"
-    raise UsageError(f"{owner}: {key} takes {wanted}")
-
-
-def _add_file_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
-    """Add an option of a model whose requests and replies are files."""
-    owner = spec.head
+    owner, field_name = spec.head, key.replace("-", "_")
+    _check_once(owner, key, getattr(spec, field_name))
+    if key == "key-env" and PROVIDERS[spec.provider].key_parameter is None:
+        raise UsageError(f"{owner}: takes no key; leave out key-env")
+    if key == "api-version" and not _is_azure(spec):
+        raise UsageError(f"{owner}: api-version is for azure; leave it out")
+    if key == "batch" and spec.provider not in BATCHING:
+        able = ", ".join(f"{name}:" for name in sorted(BATCHING))
+        raise UsageError(f"{owner}: batch= works with {able}; leave it out")
+    parse, words = _OPTIONS[key]
+    value = parse(text)
+    if value is None:
+        raise UsageError(f"{owner}: {key} takes {words}")
     if key == "batch":
-        if spec.provider not in BATCHING:
-            able = ", ".join(f"{name}:" for name in sorted(BATCHING))
-            raise UsageError(f"{owner}: batch= works with {able}; leave it out")
-        if text:
-            return replace(spec, batch=_parse_path(f"{owner}: batch=", text))
-        raise UsageError(f"{owner}: batch takes a folder, as in batch=my-batches")
-    if key == "send":
-        if text.lower() not in ("yes", "no"):
-            raise UsageError(f"{owner}: send takes yes or no, as in batch=my-batches;send=yes")
-        return replace(spec, send=text.lower() == "yes")
-    seconds = _parse_number(text)
-    if seconds is None:
-        raise UsageError(f"{owner}: wait takes a number of seconds, as in wait=600")
-    return replace(spec, wait=seconds)
+        value = _parse_path(f"{owner}: batch=", text)
+    return replace(spec, **{field_name: value})  # type: ignore[arg-type]
 
 
 def _parse_price(text: str) -> Price | None:
@@ -281,10 +246,6 @@ def _parse_price(text: str) -> Price | None:
         case [float(paid_in), float(paid_out)]:
             return Price(input=paid_in, output=paid_out)
     return None
-
-
-def _is_azure(spec: ModelSpec) -> bool:
-    return spec.provider in {"azure", "azure-responses"}
 
 
 def _parse_number(text: str) -> float | None:
@@ -295,14 +256,53 @@ def _parse_number(text: str) -> float | None:
     return number if math.isfinite(number) and number >= 0 else None
 
 
+def _parse_temperature(text: str) -> float | None:
+    temperature = _parse_number(text)
+    return temperature if temperature is not None and temperature <= 2 else None
+
+
+def _match(pattern: str) -> Callable[[str], str | None]:
+    return lambda text: text if re.fullmatch(pattern, text, re.ASCII) else None
+
+
+_OPTIONS: Mapping[str, tuple[Callable[[str], object | None], str]] = {
+    "price": (_parse_price, "two amounts in US dollars per million tokens, as in price=2.5/10"),
+    "key-env": (
+        _match(r"[A-Za-z_]\w*"),
+        "the name of an environment variable that holds the key, not the key itself",
+    ),
+    "temperature": (_parse_temperature, "a number from 0 to 2"),
+    "max-tokens": (
+        lambda text: int(text) if re.fullmatch(r"[1-9]\d{0,8}", text, re.ASCII) else None,
+        "a whole number from 1",
+    ),
+    "api-version": (_match(r"[\w.-]{1,40}"), "a version as in 2025-04-01-preview"),
+    "batch": (lambda text: text or None, "a folder, as in batch=my-batches"),
+    "send": (
+        lambda text: {"yes": True, "no": False}.get(text.lower()),
+        "yes or no, as in batch=my-batches;send=yes",
+    ),
+    "wait": (_parse_number, "a number of seconds, as in wait=600"),
+}
+"""By the name of an option, how its value is read and what it takes."""
+
+
+def _is_azure(spec: ModelSpec) -> bool:
+    return spec.provider in {"azure", "azure-responses"}
+
+
 def _parse_url(owner: str, provider: str, text: str) -> tuple[str, str | None]:
     """Return the URL in one spelling without its userinfo, and the userinfo."""
     if PROVIDERS[provider].url_parameter is None:
         raise UsageError(
             f"{owner}: takes no base URL; for a compatible server write openai:MODEL;URL"
         )
-    parts, host = _split_url(text)
-    if parts is None or not host:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        parts = urlsplit("")
+    if not parts.hostname or re.search(r"\s", text):
         raise UsageError(
             f"{owner}: its base URL cannot be read; write it as in http://host:8000/v1"
         )
@@ -318,38 +318,25 @@ def _parse_url(owner: str, provider: str, text: str) -> tuple[str, str | None]:
     return f"{parts.scheme.lower()}://{place.lower()}{path}", userinfo if at else None
 
 
-def _split_url(text: str) -> tuple[SplitResult | None, str | None]:
-    try:
-        parts = urlsplit(text)
-        _ = parts.port
-    except ValueError:
-        return None, None
-    return (None, None) if re.search(r"\s", text) else (parts, parts.hostname)
-
-
 def _resolve_address(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
     """Return the spec with its address; without one, with that of the environment."""
     facts = PROVIDERS[spec.provider]
-    if spec.base_url is None:
-        spec = _read_environment(spec, facts, environ)
+    named = ((name, environ.get(name, "").strip()) for name in facts.urls)
+    variable, text = next((pair for pair in named if pair[1]), ("", ""))
+    if spec.base_url is None and text:
+        base_url, userinfo = _parse_url(f"{spec.name} ({variable})", spec.provider, text)
+        if base_url != facts.usual_url or userinfo is not None:
+            spec = replace(spec, base_url=base_url, userinfo=userinfo)
     if spec.base_url is None and facts.needs_url:
         instead = f"set {facts.urls[0]} or " if facts.urls else ""
         raise UsageError(f"{spec.name}: needs a base URL; {instead}write it after a ';'")
     return _resolve_version(spec, environ) if _is_azure(spec) else spec
 
 
-def _read_environment(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> ModelSpec:
-    for variable in facts.urls:
-        if text := environ.get(variable, "").strip():
-            base_url, userinfo = _parse_url(f"{spec.name} ({variable})", spec.provider, text)
-            is_usual = base_url == facts.usual_url and userinfo is None
-            return spec if is_usual else replace(spec, base_url=base_url, userinfo=userinfo)
-    return spec
-
-
 def _resolve_version(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
     """Return the spec with the API version that Azure needs, unless its address has one."""
-    if _is_version_in_url(spec):
+    parts = urlsplit(spec.base_url or "")
+    if parts.path.endswith("/v1") or (parts.hostname or "").endswith(".models.ai.azure.com"):
         if spec.api_version is not None:
             raise UsageError(f"{spec.name}: its base URL takes no api-version; leave it out")
         return spec
@@ -360,11 +347,6 @@ def _resolve_version(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
             "';', or use the base URL that ends in /openai/v1"
         )
     return spec if spec.api_version else _add_option(spec, "api-version", version)
-
-
-def _is_version_in_url(spec: ModelSpec) -> bool:
-    parts = urlsplit(spec.base_url or "")
-    return parts.path.endswith("/v1") or (parts.hostname or "").endswith(".models.ai.azure.com")
 
 
 def is_spec(text: str) -> bool:

@@ -19,7 +19,7 @@ from recall_bench.core.file_digest import digest_program
 from recall_bench.core.redaction import Redactor, list_environment_secrets
 from recall_bench.core.usage import Usage
 from recall_bench.features.models.faults import truncate_start
-from recall_bench.features.models.model_spec import ModelSpec
+from recall_bench.features.models.model_spec import COMMAND_PREFIX, ModelSpec
 from recall_bench.systems.models.model import NO_TUNING, Prompt, Reply, Tuning
 
 _OUTPUT_LIMIT = 4 * 1024 * 1024
@@ -120,9 +120,6 @@ def _build_command(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
     return ["--silent", "--no-color", "--no-auto-update", *alone, *denied, *model], join_prompt(
         prompt
     )
-
-
-COMMAND_PREFIX = "command:"
 
 
 def open_command(

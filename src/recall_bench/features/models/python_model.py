@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from functools import partial
 from inspect import Parameter
 from pathlib import Path
@@ -37,31 +36,15 @@ _TUNING_NAMES = ("temperature", "max_tokens")
 _IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
-class _PromptForm(Enum):
-    PROMPT = auto()
-    TEXT = auto()
-    """System and user in one."""
-    SYSTEM_AND_USER = auto()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonCall:
-    """A function with its settings bound, and the form of prompt it takes."""
+    """A function with its settings bound, and how it takes a prompt."""
 
     function: Callable[..., object]
     asked: Mapping[str, float]
     """The settings of the user that the function takes."""
-    takes: _PromptForm
-
-    def format_arguments(self, prompt: Prompt) -> tuple[Prompt] | tuple[str, ...]:
-        """Return the prompt in the form that the function takes."""
-        match self.takes:
-            case _PromptForm.PROMPT:
-                return (prompt,)
-            case _PromptForm.TEXT:
-                return (join_prompt(prompt),)
-            case _PromptForm.SYSTEM_AND_USER:
-                return (prompt.system, prompt.user)
+    format_arguments: Callable[[Prompt], tuple[object, ...]]
+    """The prompt in the form that the function takes."""
 
 
 def inspect_call(function: Callable[..., object], tuning: Tuning, owner: str) -> PythonCall:
@@ -74,38 +57,40 @@ def inspect_call(function: Callable[..., object], tuning: Tuning, owner: str) ->
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         raise UsageError(f"{owner}: its parameters cannot be read; wrap it in a function") from None
-    takes = _find_form(parameters)
-    if takes is None:
+    form = _find_form(parameters)
+    if form is None:
         raise UsageError(
             f"{owner}: takes neither a prompt alone nor system and user; give it one of these "
             "forms, with temperature and max_tokens as it likes"
         )
     takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
-    wanted = {"temperature": tuning.temperature, "max_tokens": tuning.max_tokens}
+    values = {"temperature": tuning.temperature, "max_tokens": tuning.max_tokens}
     asked = {
         name: value
-        for name, value in wanted.items()
+        for name, value in values.items()
         if value is not None and (takes_any or name in parameters)
     }
     missed = {
-        name: None
-        for name in _TUNING_NAMES
-        if name in parameters and _is_mandatory(parameters[name])
+        name: None for name in values if name in parameters and _is_mandatory(parameters[name])
     }
-    return PythonCall(function=partial(function, **(missed | asked)), asked=asked, takes=takes)
+    bound = partial(function, **(missed | asked))
+    return PythonCall(function=bound, asked=asked, format_arguments=form)
 
 
-def _find_form(parameters: Mapping[str, Parameter]) -> _PromptForm | None:
+def _find_form(
+    parameters: Mapping[str, Parameter],
+) -> Callable[[Prompt], tuple[object, ...]] | None:
+    """System and user, both in one text, or the prompt itself; None if it takes none of these."""
     others = [one for name, one in parameters.items() if name not in _TUNING_NAMES]
     in_order = [one for one in others if one.kind in _IN_ORDER]
     required = [one for one in others if _is_mandatory(one)]
-    if not in_order or any(one not in in_order for one in required):
+    if not in_order or len(required) > 2 or any(one not in in_order for one in required):
         return None
     if [one.name for one in in_order[:2]] == ["system", "user"] or len(required) == 2:
-        return None if len(required) > 2 else _PromptForm.SYSTEM_AND_USER
-    if len(required) > 2:
-        return None
-    return _PromptForm.TEXT if in_order[0].annotation in (str, "str") else _PromptForm.PROMPT
+        return lambda prompt: (prompt.system, prompt.user)
+    if in_order[0].annotation in (str, "str"):
+        return lambda prompt: (join_prompt(prompt),)
+    return lambda prompt: (prompt,)
 
 
 def _is_mandatory(parameter: Parameter) -> bool:
@@ -126,9 +111,19 @@ def load_model(
     these. A file alone means its `model`, or else its `complete`. The tuning is passed to
     functions that take it.
     """
-    place, name = _split_name(target)
+    place, name = split_target(target)
+    is_module = re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", place) is not None and bool(name)
+    if not (place.endswith(".py") or is_module) or (name and not name.isidentifier()):
+        raise UsageError(
+            f"{target!r} is neither file.py, file.py:name nor package.module:name; a program is "
+            "named as command:PROGRAM"
+        )
     module = import_target(place, target)
-    found = _make_object(_find_object(module, target, name), target)
+    names = (name,) if name else _USUAL_NAMES
+    if (own := next((one for one in names if hasattr(module, one)), None)) is None:
+        missing = " or ".join(names)
+        raise UsageError(f"{target}: there is no {missing} in it; define it, or name another")
+    found = _make_object(getattr(module, own), target)
     function = found.complete if hasattr(found, "complete") else found
     if not callable(function):
         raise UsageError(
@@ -148,18 +143,11 @@ class PythonModel:
     def __init__(self, found: object, call: PythonCall, *, name: str, redact: Redactor) -> None:
         self._found = found
         self._call = call
-        self._name = name
         self._redact = redact
-
-    @property
-    def name(self) -> str:
+        self.name = name
         """Its file or module, a digest of the source, and its own name."""
-        return self._name
-
-    @property
-    def is_priced(self) -> bool:
+        self.is_priced = getattr(found, "is_priced", False) is True
         """Its own `is_priced`; its replies then hold their price."""
-        return getattr(self._found, "is_priced", False) is True
 
     def __repr__(self) -> str:
         return f"PythonModel({self.name})"
@@ -206,26 +194,6 @@ class PythonModel:
         place = locate_error(error)
         message = truncate_line(self._redact(describe_error(error)))
         return f"{message} ({place})" if place else message
-
-
-def _split_name(target: str) -> tuple[str, str]:
-    place, name = split_target(target)
-    is_module = re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", place) is not None and bool(name)
-    if not (place.endswith(".py") or is_module) or (name and not name.isidentifier()):
-        raise UsageError(
-            f"{target!r} is neither file.py, file.py:name nor package.module:name; a program is "
-            "named as command:PROGRAM"
-        )
-    return place, name
-
-
-def _find_object(module: ModuleType, target: str, name: str) -> object:
-    for wanted in (name,) if name else _USUAL_NAMES:
-        if hasattr(module, wanted):
-            found: object = getattr(module, wanted)
-            return found
-    missing = name or " or ".join(_USUAL_NAMES)
-    raise UsageError(f"{target}: there is no {missing} in it; define it, or name another")
 
 
 def _make_object(found: object, target: str) -> object:

@@ -1,16 +1,23 @@
 """From the target of a flag to a language model."""
 
 import re
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.redaction import redact_message
 from recall_bench.core.settings import Settings
 from recall_bench.core.user_code import is_code_target
+from recall_bench.features.models.model_spec import (
+    COMMAND_PREFIX,
+    ModelSpec,
+    parse_spec,
+    suggest_provider,
+)
 from recall_bench.systems.models.model import NO_TUNING, Tuning
 
 if TYPE_CHECKING:
-    from recall_bench.features.models.model_spec import ModelSpec
     from recall_bench.systems.models.model import Model
 
 
@@ -29,12 +36,12 @@ def resolve_model(
     and `--max-cost` if the price of the model is unknown.
     """
     try:
-        model = _open_target(target, tuning) if not own_code else _open_any_target(target, tuning)
+        model = _open_target(target, tuning, own_code=own_code)
     except UsageError as error:
         raise UsageError(f"{flag}: {error}") from error
     if model is None or settings.max_cost_usd is None:
         return model
-    if is_sent_later(target):
+    if _is_sent_later(target):
         raise UsageError(
             "--max-cost: a batch is paid for when you send it, so no limit can be kept; leave it "
             "out and read the estimate first, or let us send it with send=yes"
@@ -55,21 +62,22 @@ class CostLimited(Protocol):
         """Let all replies together cost at most this much."""
 
 
-def is_sent_later(target: str) -> bool:
+def _is_sent_later(target: str) -> bool:
     """Whether the target writes its requests to files that the user sends to a batch service."""
-    from recall_bench.features.models.model_spec import parse_spec
-
     with suppress(UsageError):
         spec = parse_spec(target)
         return spec is not None and spec.batch is not None and not spec.send
     return False
 
 
-def resolve_without_keys() -> AbstractContextManager[None]:
-    """Return a context in which models resolve without their keys, because none is called."""
-    from recall_bench.features.models.missing_keys import allow_missing_keys
+def _parse_target(target: str) -> ModelSpec | None:
+    """The spec of a target, without a request; None for a command or Python code."""
+    from recall_bench.features.models.compatible_server import is_address, parse_address
 
-    return allow_missing_keys()
+    # A command may hold a `;` and an address, so it is no spec before it is a command.
+    if target.startswith(COMMAND_PREFIX):
+        return None
+    return parse_address(target) if is_address(target) else parse_spec(target)
 
 
 def estimate_target_cost(
@@ -80,81 +88,50 @@ def estimate_target_cost(
     Nothing is requested: a server named by its address alone has the price in the target.
     UsageError for a wrong spec.
     """
-    from recall_bench.features.models import prices
-    from recall_bench.features.models.compatible_server import is_address, parse_address
-    from recall_bench.features.models.model_spec import parse_spec
-    from recall_bench.features.models.program_model import COMMAND_PREFIX
+    from recall_bench.features.models.prices import estimate_cost
 
-    if target.startswith(COMMAND_PREFIX):
-        return None
-    spec = parse_address(target) if is_address(target) else parse_spec(target)
+    spec = _parse_target(target)
     if spec is None:
         return None
-    return prices.estimate_cost(
-        spec, input_tokens=input_tokens, output_tokens=output_tokens, calls=calls
-    )
+    return estimate_cost(spec, input_tokens=input_tokens, output_tokens=output_tokens, calls=calls)
 
 
 def describe_sending(target: str, what: str) -> str:
     """Where the prompts of a target go, in a sentence; nothing is requested."""
-    from recall_bench.features.models.compatible_server import is_address, parse_address
-    from recall_bench.features.models.model_spec import parse_spec
-    from recall_bench.features.models.program_model import COMMAND_PREFIX
-
-    if target.startswith(COMMAND_PREFIX):
-        return f"hands {what} to a program on this machine, which may send it on"
-    spec = parse_address(target) if is_address(target) else parse_spec(target)
-    if spec is None:
-        return f"hands {what} to Python code on this machine, which may send it on"
-    return _describe_way(spec, what)
-
-
-def _describe_way(spec: "ModelSpec", what: str) -> str:
     from recall_bench.features.models.provider_model import is_on_this_machine
 
+    if (spec := _parse_target(target)) is None:
+        code = "a program" if target.startswith(COMMAND_PREFIX) else "Python code"
+        return f"hands {what} to {code} on this machine, which may send it on"
     if spec.is_folder or (spec.batch is not None and not spec.send):
         return f"writes {what} to files in {spec.batch or spec.model}; nothing is sent"
     if spec.is_agent:
         return f"hands {what} to the program {spec.provider}, which sends it to its provider"
-    place = spec.base_url or spec.head
     if spec.base_url is not None and is_on_this_machine(spec.base_url):
-        return f"sends {what} to {place}, on this machine"
-    return f"sends {what} to {place}; nothing else leaves this machine"
+        return f"sends {what} to {spec.base_url}, on this machine"
+    return f"sends {what} to {spec.base_url or spec.head}; nothing else leaves this machine"
 
 
-def _open_target(target: str, tuning: Tuning) -> "Model | None":
-    from recall_bench.features.models.model_spec import parse_spec
-
-    spec = parse_spec(target)
-    return None if spec is None else _open_spec(spec, tuning)
-
-
-def _open_any_target(target: str, tuning: Tuning) -> "Model | None":
+def _open_target(target: str, tuning: Tuning, *, own_code: bool) -> "Model | None":
     from recall_bench.features.models.compatible_server import find_served_model, is_address
-    from recall_bench.features.models.program_model import COMMAND_PREFIX, open_command
-
-    # A command may hold a `;` and an address, so it is no spec before it is a command.
-    if target.startswith(COMMAND_PREFIX):
-        return open_command(target, tuning)
-    if is_address(target):
-        return _open_spec(find_served_model(target), tuning)
-    if is_python := re.match(r"(.*\.py(:\w+)?)\s*;", target):
-        raise UsageError(f"{is_python[1]}: Python takes nothing after ';'; write it into the code")
-    model = _open_target(target, tuning)
-    return _load_python(target, tuning) if model is None and is_code_target(target) else model
-
-
-def _open_spec(spec: "ModelSpec", tuning: Tuning) -> "Model":
+    from recall_bench.features.models.program_model import open_command
     from recall_bench.features.models.provider_model import open_model
 
-    return open_model(
-        spec.apply_tuning(temperature=tuning.temperature, max_tokens=tuning.max_tokens),
-        usual_temperature=tuning.usual_temperature or 0.0,
-    )
+    if own_code and target.startswith(COMMAND_PREFIX):
+        return open_command(target, tuning)
+    if own_code and (python := re.match(r"(.*\.py(:\w+)?)\s*;", target)) and not is_address(target):
+        raise UsageError(f"{python[1]}: Python takes nothing after ';'; write it into the code")
+    is_served = own_code and is_address(target)
+    spec = find_served_model(target) if is_served else parse_spec(target)
+    if spec is not None:
+        return open_model(
+            spec.apply_tuning(temperature=tuning.temperature, max_tokens=tuning.max_tokens),
+            usual_temperature=tuning.usual_temperature or 0.0,
+        )
+    return _load_python(target, tuning) if own_code and is_code_target(target) else None
 
 
 def _load_python(target: str, tuning: Tuning) -> "Model":
-    from recall_bench.core.redaction import redact_message
     from recall_bench.features.models.python_model import load_model
 
     try:
@@ -171,29 +148,23 @@ def _load_python(target: str, tuning: Tuning) -> "Model":
 
 def suggest_spelling(target: str) -> str | None:
     """Return the provider that `name:name` may mean, if no module has the first name."""
-    from importlib.util import find_spec
-
-    from recall_bench.features.models.model_spec import suggest_provider
-
     place, colon, _ = target.partition(":")
-    if not colon or not re.fullmatch(r"[\w-]+", place):
-        return None
-    with suppress(ValueError):
-        if find_spec(place) is None:
-            return suggest_provider(place)
+    if colon and re.fullmatch(r"[\w-]+", place):
+        with suppress(ValueError):
+            if find_spec(place) is None:
+                return suggest_provider(place)
     return None
 
 
 def _suggest_remedy(target: str, model: "Model", flag: str) -> str:
     from recall_bench.features.models.provider_model import ProviderModel
+    from recall_bench.features.models.python_model import PythonModel
 
     if isinstance(model, ProviderModel):
         return (
             "add what a million tokens cost in US dollars, in and out, as in "
             f"{flag} '{model.name};price=0.15/0.60'"
         )
-    from recall_bench.features.models.python_model import PythonModel
-
     if isinstance(model, PythonModel):
         return f"leave --max-cost out, or let {target} say is_priced and what its replies cost"
     return "leave --max-cost out"
