@@ -17,6 +17,7 @@ import pytest
 from recall_bench.core import retry
 from recall_bench.core.event import Judged
 from recall_bench.engine.runs.journal import encode_events, read_events
+from recall_bench.features.models import circuit_breaker
 from recall_bench.features.models.circuit_breaker import CircuitBreaker
 from tests.commands import Invoke, Shown
 from tests.openai_server import (
@@ -534,7 +535,7 @@ def test_a_server_that_restarts_between_two_attempts_is_not_given_up(
 ) -> None:
     """Many calls at once are refused at once: that is one moment, and no proof."""
     clock = Mock(monotonic=Mock(return_value=0.0))
-    monkeypatch.setattr(retry, "time", clock)
+    monkeypatch.setattr(circuit_breaker, "time", clock)
     breaker = CircuitBreaker()
     for _ in range(50):
         breaker.note_refusal()

@@ -2,7 +2,7 @@
 
 import time
 
-from recall_bench.core.retry import RETRY_PAUSES_S
+from recall_bench.core import retry
 
 
 class CircuitBreaker:
@@ -30,7 +30,7 @@ class CircuitBreaker:
     def is_open(self) -> bool:
         """Whether the server is to be given up."""
         waited_s = time.monotonic() - self._since
-        return self._refused > len(RETRY_PAUSES_S) and waited_s >= sum(RETRY_PAUSES_S)
+        return self._refused > len(retry.RETRY_PAUSES_S) and waited_s >= sum(retry.RETRY_PAUSES_S)
 
     def describe(self) -> str:
         """What was seen, and what to do, as the end of a message."""
