@@ -41,29 +41,25 @@ GONE = QuestionRepair(changes={}, why="", removes=True)
 
 
 @loop_over_rows(
-    ("place", "made", "old", "new"),
+    ("place", "made", "own"),
     [
-        (
-            0,
-            repair(relevant_days=[2]),
-            "relevant_days:\n    - 1\n    - 2\n",
-            "relevant_days: [2]\n",
-        ),
-        (0, repair(question="Was?"), "question: When is it — “now”?", 'question: "Was?"'),
-        (0, repair(changes_on=4), "{blue: true}\n", "{blue: true}\n  changes_on: 4\n"),
-        (0, repair(mood=None), "  mood: {blue: true}\n", ""),
-        (1, repair(question="A"), "question: |\n    A text\n    of lines\n", 'question: "A"\n'),
-        (1, repair(relevant_days=[4]), "[3]  # a day", "[4]  # a day"),
-        (1, repair(answer=None), "  answer: 'so'\n", ""),
-        (2, repair(answer="new"), "answer: last\n", 'answer: "new"\n'),
-        (2, repair(after=1), "answer: last\n", "answer: last\n  after: 1\n"),
-        (2, GONE, "-\n  id: q3\n  answer: last\n", ""),
+        (0, repair(relevant_days=[2]), BLOCK[BLOCK.index("- id: q1") : BLOCK.index("\n# between")]),
+        (1, repair(answer=None), BLOCK[BLOCK.index("- id: q2") : BLOCK.index("-\n  id: q3")]),
+        (2, repair(after=1), BLOCK[BLOCK.index("-\n  id: q3") :]),
     ],
 )
-def test_one_field_changes_and_every_other_byte_stays(
-    place: int, made: QuestionRepair, old: str, new: str
+def test_one_entry_changes_and_every_other_byte_stays(
+    place: int, made: QuestionRepair, own: str
 ) -> None:
-    assert rewrite_questions("q.yaml", BLOCK, {place: made}) == BLOCK.replace(old, new)
+    before, _, after = BLOCK.partition(own)
+    row = Document("q.yaml", BLOCK).content[place]  # type: ignore[index]
+    wanted = {key: part for key, part in {**row, **made.changes}.items() if part is not None}
+
+    rewritten = rewrite_questions("q.yaml", BLOCK, {place: made})
+
+    assert rewritten.startswith(before)
+    assert rewritten.endswith(after)
+    assert _content(BLOCK, {place: made})[place] == wanted
 
 
 def test_comments_around_a_removed_entry_stay() -> None:

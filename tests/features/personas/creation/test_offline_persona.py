@@ -193,13 +193,6 @@ def test_a_death_while_overwriting_is_made_good(
         shutil.copytree(made, folder)
 
 
-def test_what_a_killed_run_left_half_written_goes(rosa: Path, made: Path) -> None:
-    (rosa / ".persona.yaml.4194305.part").write_bytes(b"id:")
-    create(rosa)
-
-    assert digest_folder(rosa) == digest_folder(made)
-
-
 @pytest.mark.parametrize("name", ["persona.yaml", "arcs-14d.yaml", "world.json"])
 def test_files_from_another_source_are_rejected(name: str, tmp_path: Path) -> None:
     path = tmp_path / "ada" / name

@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed
 from recall_bench.core.scenario import BOUNDARY, Disclosure
 from recall_bench.core.yaml12 import Document, decode_text
-from recall_bench.core.yaml_writer import format_scalar
+from recall_bench.core.yaml_writer import dump_yaml, format_scalar
 from recall_bench.features.personas.checks.boundary_check import is_insider
 from recall_bench.features.personas.checks.check_result import QuestionRepair
 from recall_bench.features.personas.checks.support_check import GUARDED, find_holding_days
@@ -19,9 +18,6 @@ from recall_bench.stories.lint.boundary_checks import find_disclosures
 from recall_bench.stories.lint.lint_corpus import LintCorpus
 from recall_bench.stories.lint.value_index import LintQuestion
 from recall_bench.stories.persona_files import format_days
-
-if TYPE_CHECKING:
-    from yaml import MappingNode, Node, SequenceNode
 
 
 def suggest_repairs(
@@ -99,143 +95,57 @@ def _repair_days(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionRe
         )
 
 
-Cut = tuple[int, int, str]
-"""Start and end of a piece of text, and its replacement."""
-
-
 def rewrite_questions(name: str, source: str, repairs: Mapping[int, QuestionRepair]) -> str:
-    """The text of a question file with some entries repaired; all other bytes stay.
+    """The text of a question file with some entries repaired; all other entries keep their bytes.
 
     Malformed if entries depend on each other, so that none can be changed alone.
     """
+    import yaml
+
     content = Document(name, source).content
     rows: Sequence[object] = content if isinstance(content, list) else ()
-    root = _compose_nodes(source)
-    cuts = [
-        cut
+    repaired = {
+        place: apply_changes({str(key): value for key, value in row.items()}, repair.changes)
         for place, repair in repairs.items()
-        for cut in _list_cuts(source, root, place, repair, rows)
-    ]
+        if isinstance(row := rows[place], dict)
+    }
+    root = yaml.compose(source, Loader=yaml.BaseLoader)
+    if root.flow_style:
+        # One list on a line or several, such as JSON: there are no entries to keep apart.
+        left = [
+            repaired.get(place, row)
+            for place, row in enumerate(rows)
+            if place not in repairs or not repairs[place].removes
+        ]
+        return format_scalar(left) + "\n"
     text = source
-    for start, end, new in sorted(cuts, reverse=True):
-        text = text[:start] + new + text[end:]
-    atoms = [
-        apply_changes(row, repairs[place].changes)
-        if place in repairs and isinstance(row, dict)
-        else row
+    for place in sorted(repairs, reverse=True):
+        node = root.value[place]
+        start = source.rfind("\n", 0, source.rindex("-", 0, node.start_mark.index)) + 1
+        # The parser counts the comments and blank lines below an entry to it.
+        lines = source[start : node.end_mark.index].splitlines(keepends=True)
+        while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+            lines.pop()
+        own = "".join(lines)
+        margin = re.match(r" *", own)[0] if own else ""  # type: ignore[index]
+        line_end = "\r\n" if "\r\n" in own else "\n"
+        entry = "" if repairs[place].removes else dump_yaml([repaired[place]])
+        new = "".join(f"{margin}{line}{line_end}" for line in entry.splitlines())
+        text = text[:start] + new + text[start + len(own) :]
+    expected = [
+        repaired.get(place, row)
         for place, row in enumerate(rows)
         if place not in repairs or not repairs[place].removes
     ]
-    if not _is_content(name, text, atoms):
+    try:
+        is_as_meant = Document(name, text).content == expected
+    except Malformed:
+        is_as_meant = False
+    if not is_as_meant:
         raise Malformed(
             name, "uses anchors or other ties between its entries; write them out to have it mended"
         )
     return text
-
-
-def _is_content(name: str, text: str, wanted: list[object]) -> bool:
-    try:
-        return Document(name, text).content == wanted
-    except Malformed:
-        return False
-
-
-def _compose_nodes(source: str) -> "SequenceNode":
-    import yaml
-
-    loader = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
-    root: SequenceNode = yaml.compose(source, Loader=loader)
-    return root
-
-
-def _list_cuts(
-    source: str, root: "SequenceNode", place: int, repair: QuestionRepair, rows: Sequence[object]
-) -> Iterator[Cut]:
-    node = root.value[place]
-    row = rows[place]
-    if repair.removes:
-        yield _cut_entry(source, root, place)
-    elif node.flow_style or not isinstance(row, dict) or _is_losing_first_key(node, repair):
-        indent = " " * node.start_mark.column
-        yield (
-            node.start_mark.index,
-            _find_end(source, node),
-            _render_entry(
-                apply_changes(_convert_keys(row), repair.changes),
-                None if node.flow_style else indent,
-            ),
-        )
-    else:
-        yield from _update_fields(source, node, repair)
-
-
-def _is_losing_first_key(node: "MappingNode", repair: QuestionRepair) -> bool:
-    """Whether the key after the dash is removed."""
-    return repair.changes.get(node.value[0][0].value, "") is None
-
-
-def _convert_keys(row: object) -> dict[str, object]:
-    return {str(key): value for key, value in row.items()} if isinstance(row, dict) else {}
-
-
-def _render_entry(entry: Mapping[str, object], indent: str | None) -> str:
-    """A whole entry: on one line as JSON, or one line per key."""
-    if indent is None:
-        return format_scalar(entry)
-    return f"\n{indent}".join(f"{key}: {format_scalar(value)}" for key, value in entry.items())
-
-
-def _update_fields(source: str, node: "MappingNode", repair: QuestionRepair) -> Iterator[Cut]:
-    added = []
-    there = {key.value: (key, value) for key, value in node.value}
-    for name, value in repair.changes.items():
-        if name not in there:
-            added += [] if value is None else [f"{name}: {format_scalar(value)}"]
-            continue
-        key, old = there[name]
-        if value is None:
-            start = source.rfind("\n", 0, key.start_mark.index) + 1
-            yield start, _find_line_end(source, _find_end(source, old), with_break=True), ""
-        else:
-            colon = source.index(":", key.end_mark.index) + 1
-            yield colon, max(_find_end(source, old), colon), f" {format_scalar(value)}"
-    if added:
-        at = _find_line_end(source, _find_end(source, node), with_break=False)
-        begin = ("\r\n" if "\r\n" in source else "\n") + " " * node.start_mark.column
-        yield at, at, "".join(f"{begin}{line}" for line in added)
-
-
-def _cut_entry(source: str, root: "SequenceNode", place: int) -> Cut:
-    node = root.value[place]
-    if not root.flow_style:
-        dash = source.rindex("-", 0, node.start_mark.index)
-        start = source.rfind("\n", 0, dash) + 1
-        return start, _find_line_end(source, _find_end(source, node), with_break=True), ""
-    if place:
-        return _find_end(source, root.value[place - 1]), _find_end(source, node), ""
-    return node.start_mark.index, root.value[1].start_mark.index, ""
-
-
-def _find_end(source: str, node: "Node") -> int:
-    """The end of a node's own text; the parser includes following blank lines and comments."""
-    from yaml import CollectionNode, MappingNode
-
-    start, end = node.start_mark.index, node.end_mark.index
-    if not isinstance(node, CollectionNode):
-        return start + len(source[start:end].rstrip())
-    if node.flow_style or not node.value:
-        return int(end)
-    last = node.value[-1]
-    return _find_end(source, last[1] if isinstance(node, MappingNode) else last)
-
-
-def _find_line_end(source: str, at: int, *, with_break: bool) -> int:
-    end = source.find("\n", at)
-    if end < 0:
-        return len(source)
-    if with_break:
-        return end + 1
-    return end - 1 if source[end - 1] == "\r" and end > at else end
 
 
 _BOM = b"\xef\xbb\xbf"

@@ -6,11 +6,9 @@ before persona.yaml, with its digest, so that the state after a kill is clear.
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import date
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -231,65 +229,37 @@ class PersonaOrigin(Record, frozen=True, kw_only=True):
     """The digest of the file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExistingFiles:
-    """The existing files that are kept."""
+def create_persona(
+    request: CreateRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
+) -> PassResult:
+    """Write persona.yaml and the arcs of a story, unless they exist.
 
-    persona: Persona | None
-    """None if it has to be written."""
-    story: Story | None
-
-
-def find_existing(request: CreateRequest, log: CallLog | None = None) -> ExistingFiles:
-    """The files that are kept; UsageError or DataError if the pass must not run.
-
-    When overwriting, the log tells which files the current round has written; those are kept.
+    Each file is written whole as soon as it is valid, and the same request continues an interrupted
+    one. A given model replaces that of the request.
     """
-    layout = request.story
-    if request.overwrite:
-        return _find_round_files(request, log)
-    if not layout.persona_file.exists():
-        _reject_arcs_without_persona(layout)
-        return ExistingFiles(persona=None, story=None)
-    if not request.arcs_only:
-        _reject_other_description(request)
-    persona = read_persona(request.persona)
-    story = _read_kept_story(request, persona) if layout.arcs_file.exists() else None
-    return ExistingFiles(persona=persona, story=story)
+    if model is None and request.is_offline:
+        from recall_bench.features.personas.creation.offline_persona import create_offline
 
-
-def check_request(request: CreateRequest) -> ExistingFiles:
-    """Check the request before any call; the existing files that are kept."""
-    request.check_folder()
-    request.check_model()
-    if request.arcs_only:
-        _check_persona(request.story)
-    elif not request.prompt.strip():
-        raise UsageError(
-            "--prompt is missing; describe the person that the agent works for and their job, or "
-            "use --arcs-only for an existing persona"
-        )
-    existing = find_existing(request)
-    find_first_day(request, existing.persona)
-    return existing
-
-
-def record_origin(request: CreateRequest, text: bytes) -> None:
-    """Record that this persona.yaml is made from this description."""
-    origin = PersonaOrigin(prompt=_digest(request.prompt.strip().encode()), persona=_digest(text))
-    replace_file(_locate_origin(request.persona), msgspec.json.encode(origin) + b"\n")
-
-
-def name_persona_unit(request: CreateRequest) -> str:
-    """The name of the persona in the log; it depends on what it is made from."""
-    return f"persona.yaml {_digest(f'{request.prompt.strip()} {request.epoch}'.encode())[:12]}"
-
-
-def name_story_unit(request: CreateRequest) -> str:
-    """The name of the story in the log; it depends on what it is made from."""
-    persona = request.story.persona_file.read_bytes()
-    made_from = _digest(f"{request.prompt.strip()} {request.epoch} ".encode() + persona)
-    return f"{request.story.arcs} {made_from[:12]}"
+        generated = create_offline(request, on_progress)
+        if generated.exit_code != 0:
+            return generated
+        persona = read_persona(request.persona)
+        story = read_story(request.persona, request.story.arcs)
+        notes = (*generated.notes, *describe_result(request, persona, story))
+        return generated.replace(notes=notes)
+    frame = ModelPass("create-persona", request, on_progress, model)
+    creation = _PersonaPass(frame, request)
+    creation.check_request()
+    if creation.persona is not None and creation.story is not None:
+        return creation.make_result()
+    frame.open_model()
+    with frame.open_log(request.persona, "create-persona", "") as log:
+        for folder in (request.persona, request.persona / FOLDER):
+            sweep_folder(folder)
+        frame.begin()
+        creation.find_existing(log)
+        frame.run(creation.write_files)
+        return creation.make_result()
 
 
 def find_first_day(request: CreateRequest, persona: Persona | None) -> date:
@@ -303,144 +273,31 @@ def find_first_day(request: CreateRequest, persona: Persona | None) -> date:
     return epoch
 
 
-def _find_round_files(request: CreateRequest, log: CallLog | None) -> ExistingFiles:
-    """When overwriting, the files that the current round has written."""
-    persona, story = None, None
-    if request.arcs_only or (
-        log is not None
-        and log.is_done_in_round(name_persona_unit(request))
-        and _matches_request(request)
-    ):
-        persona = read_persona(request.persona)
-        if log is not None and log.is_done_in_round(name_story_unit(request)):
-            story = read_story(request.persona, request.story.arcs)
-    return ExistingFiles(persona=persona, story=story)
-
-
-def _check_persona(layout: Layout) -> None:
-    if not layout.persona_file.is_file():
-        raise UsageError(
-            f"--arcs-only: {layout.name(layout.persona_file)} does not exist; leave the flag out "
-            "to make it"
-        )
-    if PRINCIPAL not in {session.id for session in read_persona(layout.folder).sessions}:
-        raise UsageError(
-            f"--arcs-only: {layout.name(layout.persona_file)} has no session {PRINCIPAL}; add the "
-            "agent's sessions, including that one"
-        )
-
-
-def _reject_arcs_without_persona(layout: Layout) -> None:
-    if layout.arcs_file.exists():
-        raise UsageError(
-            f"{layout.name(layout.arcs_file)} exists and its persona.yaml does not; --overwrite "
-            "writes both again"
-        )
-
-
-def _reject_other_description(request: CreateRequest) -> None:
-    if not _matches_request(request):
-        name = request.story.name(request.story.persona_file)
-        raise UsageError(
-            f"{name} exists and was not made from this description, or was changed since; "
-            "--arcs-only writes arcs for it as it is, --overwrite replaces it"
-        )
-
-
-def _matches_request(request: CreateRequest) -> bool:
-    path = _locate_origin(request.persona)
-    try:
-        origin = decode_untrusted_json(path.read_bytes(), PersonaOrigin)
-        written = request.story.persona_file.read_bytes()
-    except FileNotFoundError:
-        return False
-    except msgspec.DecodeError as error:
-        raise DataError(f"{path}: cannot be read ({error}); remove it") from error
-    prompt = _digest(request.prompt.strip().encode())
-    return origin == PersonaOrigin(prompt=prompt, persona=_digest(written))
-
-
-def _read_kept_story(request: CreateRequest, persona: Persona) -> Story:
-    name = request.story.name(request.story.arcs_file)
-    story = read_story(request.persona, request.story.arcs)
-    if request.epoch is not None and story.epoch != request.epoch:
-        raise UsageError(
-            f"--epoch: {name} exists and begins on {story.epoch}; --overwrite writes it again"
-        )
-    session_ids = {session.id for session in persona.sessions}
-    for arc in story.arcs:
-        if arc.primary_session is not None and arc.primary_session not in session_ids:
-            raise UsageError(
-                f"{name} exists and uses session {arc.primary_session}, which persona.yaml "
-                "does not have; --overwrite writes it again"
-            )
-    return story
-
-
-def _locate_origin(folder: Path) -> Path:
-    return folder / FOLDER / "persona.json"
-
-
-def _digest(content: bytes) -> str:
-    return sha256(content).hexdigest()
-
-
 def describe_result(
     request: CreateRequest, persona: Persona | None, story: Story | None
 ) -> tuple[str, ...]:
     """Sentences about the persona and the story; the last is the next command."""
     lines = []
     if persona is not None:
-        lines.append(
-            f"{persona.name}, {persona.role}: "
-            f"{format_quantity(len(persona.cast), 'person', 'people')} in the cast"
-        )
+        people = format_quantity(len(persona.cast), "person", "people")
+        lines.append(f"{persona.name}, {persona.role}: {people} in the cast")
     if story is not None:
-        lines += _describe_story(request, story)
-        lines.append(f"next: {_build_next_command(request)}")
+        counts = Counter(arc.type for arc in story.arcs)
+        kinds = ", ".join(f"{counts[kind]} {kind}" for kind in ARC_TYPES if counts[kind])
+        sessions = ", ".join(
+            f"{session.id} (isolated)" if session.isolated else session.id
+            for session in story.sessions
+        )
+        words = ["recall-bench", "generate", "--persona", str(request.persona)]
+        if choose_story(list_stories(request.persona)) != request.story.arcs:
+            words += ["--arcs", request.story.arcs]
+        span = f"over {format_quantity(request.days, 'day')} from {story.epoch}"
+        lines += [
+            f"{request.story.arcs}: {format_quantity(len(story.arcs), 'arc')} {span}: {kinds}",
+            f"{format_quantity(len(story.sessions), 'session')}: {sessions}",
+            f"next: {shlex.join([*words, '--model', request.model])}",
+        ]
     return tuple(lines)
-
-
-def find_leftovers(request: CreateRequest, written: list[str]) -> tuple[str, ...]:
-    """Files in the folder that belong to what was just replaced."""
-    layout = request.story
-    if layout.arcs not in written:
-        return ()
-    old = _list_story_folders(layout)
-    if "persona.yaml" in written:
-        for arcs in list_stories(layout.folder):
-            if arcs != layout.arcs:
-                old += [arcs, *_list_story_folders(Layout(layout.folder, arcs))]
-    if not old:
-        return ()
-    warning = f"{', '.join(old)} belong to what was there before; write them again, or remove them"
-    return (warning,)
-
-
-def _list_story_folders(layout: Layout) -> list[str]:
-    """The existing folders of a story."""
-    folders = (layout.memories, layout.conversations, layout.tools, layout.questions_file.parent)
-    return [folder.name for folder in folders if folder.exists()]
-
-
-def _describe_story(request: CreateRequest, story: Story) -> Iterator[str]:
-    counts = Counter(arc.type for arc in story.arcs)
-    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in ARC_TYPES if counts[kind])
-    yield (
-        f"{request.story.arcs}: {format_quantity(len(story.arcs), 'arc')} over "
-        f"{format_quantity(request.days, 'day')} from {story.epoch}: {kinds}"
-    )
-    sessions = ", ".join(
-        f"{session.id} (isolated)" if session.isolated else session.id for session in story.sessions
-    )
-    yield f"{format_quantity(len(story.sessions), 'session')}: {sessions}"
-
-
-def _build_next_command(request: CreateRequest) -> str:
-    words = ["recall-bench", "generate", "--persona", str(request.persona)]
-    if choose_story(list_stories(request.persona)) != request.story.arcs:
-        words += ["--arcs", request.story.arcs]
-    return shlex.join([*words, "--model", request.model])
 
 
 Parsed = TypeVar("Parsed")
@@ -453,111 +310,164 @@ _PERSONA_TOKENS = 1800
 _ARC_TOKENS = 280
 
 
-def create_persona(
-    request: CreateRequest, on_progress: OnProgress = lambda _: None, model: "Model | None" = None
-) -> PassResult:
-    """Write persona.yaml and the arcs of a story, unless they exist.
-
-    Each file is written whole as soon as it is valid, and the same request continues an interrupted
-    one. A given model replaces that of the request.
-    """
-    if model is None and request.is_offline:
-        from recall_bench.features.personas.creation.offline_persona import create_offline
-
-        return _add_description(request, create_offline(request, on_progress))
-    existing = check_request(request)
-    frame = ModelPass("create-persona", request, on_progress, model)
-    if existing.persona is not None and existing.story is not None:
-        return _PersonaPass(frame, request, existing).make_result()
-    frame.open_model()
-    with frame.open_log(request.persona, "create-persona", "") as log:
-        for folder in (request.persona, request.persona / FOLDER):
-            sweep_folder(folder)
-        frame.begin()
-        creation = _PersonaPass(frame, request, find_existing(request, log))
-        frame.run(creation.write_files)
-        return creation.make_result()
-
-
-def _add_description(request: CreateRequest, generated: PassResult) -> PassResult:
-    """The result with a description of persona and story, if both exist."""
-    if generated.exit_code != 0:
-        return generated
-    persona = read_persona(request.persona)
-    story = read_story(request.persona, request.story.arcs)
-    return generated.replace(notes=(*generated.notes, *describe_result(request, persona, story)))
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()
 
 
 class _PersonaPass:
     """The state of one pass."""
 
-    def __init__(self, frame: ModelPass, request: CreateRequest, existing: ExistingFiles) -> None:
+    def __init__(self, frame: ModelPass, request: CreateRequest) -> None:
         self._frame = frame
         self._request = request
-        self._persona, self._story = existing.persona, existing.story
-        # The persona of --arcs-only is no file of the request.
-        files = (self._story,) if request.arcs_only else (self._persona, self._story)
-        self._kept = sum(file is not None for file in files)
+        self._layout = request.story
+        self._prompt = request.prompt.strip()
         self._written: list[str] = []
+        self._kept = 0
+        self.persona: Persona | None = None
+        """None while it has to be written."""
+        self.story: Story | None = None
+
+    def check_request(self) -> None:
+        """Check the request before any call, and find the files that are kept."""
+        request, layout = self._request, self._layout
+        request.check_folder()
+        request.check_model()
+        name = layout.name(layout.persona_file)
+        if request.arcs_only and not layout.persona_file.is_file():
+            raise UsageError(f"--arcs-only: {name} does not exist; leave the flag out to make it")
+        if request.arcs_only and PRINCIPAL not in {
+            session.id for session in read_persona(layout.folder).sessions
+        }:
+            raise UsageError(
+                f"--arcs-only: {name} has no session {PRINCIPAL}; add the agent's sessions, "
+                "including that one"
+            )
+        if not request.arcs_only and not self._prompt:
+            raise UsageError(
+                "--prompt is missing; describe the person that the agent works for and their job, "
+                "or use --arcs-only for an existing persona"
+            )
+        self.find_existing(None)
+        find_first_day(request, self.persona)
+
+    def find_existing(self, log: CallLog | None) -> None:
+        """Read the files that are kept; UsageError or DataError if the pass must not run.
+
+        When overwriting, the log tells which files the current round has written; those are kept.
+        """
+        request, layout = self._request, self._layout
+        self.persona = self.story = None
+        if request.overwrite:
+            is_own = log is not None and log.is_done_in_round(self._name_persona_unit())
+            if request.arcs_only or (is_own and self._is_from_prompt()):
+                self.persona = read_persona(request.persona)
+                if log is not None and log.is_done_in_round(self._name_story_unit()):
+                    self.story = read_story(request.persona, layout.arcs)
+        elif layout.persona_file.exists():
+            if not request.arcs_only and not self._is_from_prompt():
+                raise UsageError(
+                    f"{layout.name(layout.persona_file)} exists and was not made from this "
+                    "description, or was changed since; --arcs-only writes arcs for it as it is, "
+                    "--overwrite replaces it"
+                )
+            self.persona = read_persona(request.persona)
+            self.story = self._read_story(self.persona) if layout.arcs_file.exists() else None
+        elif layout.arcs_file.exists():
+            raise UsageError(
+                f"{layout.name(layout.arcs_file)} exists and its persona.yaml does not; "
+                "--overwrite writes both again"
+            )
+        # The persona of --arcs-only is no file of the request.
+        files = (self.story,) if request.arcs_only else (self.persona, self.story)
+        self._kept = sum(file is not None for file in files)
+
+    def _is_from_prompt(self) -> bool:
+        """Whether persona.yaml is as it was made from this description."""
+        path = self._request.persona / FOLDER / "persona.json"
+        try:
+            origin = decode_untrusted_json(path.read_bytes(), PersonaOrigin)
+            written = self._layout.persona_file.read_bytes()
+        except FileNotFoundError:
+            return False
+        except msgspec.DecodeError as error:
+            raise DataError(f"{path}: cannot be read ({error}); remove it") from error
+        prompt = _digest(self._prompt.encode())
+        return origin == PersonaOrigin(prompt=prompt, persona=_digest(written))
+
+    def _read_story(self, persona: Persona) -> Story:
+        request, layout = self._request, self._layout
+        name = layout.name(layout.arcs_file)
+        story = read_story(request.persona, layout.arcs)
+        if request.epoch is not None and story.epoch != request.epoch:
+            raise UsageError(
+                f"--epoch: {name} exists and begins on {story.epoch}; --overwrite writes it again"
+            )
+        session_ids = {None, *(session.id for session in persona.sessions)}
+        for arc in story.arcs:
+            if arc.primary_session not in session_ids:
+                raise UsageError(
+                    f"{name} exists and uses session {arc.primary_session}, which persona.yaml "
+                    "does not have; --overwrite writes it again"
+                )
+        return story
+
+    def _name_persona_unit(self) -> str:
+        """The name of the persona in the log; it depends on what it is made from."""
+        made_from = _digest(f"{self._prompt} {self._request.epoch}".encode())
+        return f"persona.yaml {made_from[:12]}"
+
+    def _name_story_unit(self) -> str:
+        persona = self._layout.persona_file.read_bytes()
+        made_from = _digest(f"{self._prompt} {self._request.epoch} ".encode() + persona)
+        return f"{self._layout.arcs} {made_from[:12]}"
 
     async def write_files(self) -> None:
         """Write the missing files; without a persona there is no story either."""
         request, frame = self._request, self._frame
         usual_tokens = _ARC_TOKENS * compute_arc_bounds(request.days)[1]
-        if self._persona is None:
-            sample = build_persona_prompt(request.prompt.strip())
+        if self.persona is None:
+            sample = build_persona_prompt(self._prompt)
             frame.report_estimate(2, sample, (_PERSONA_TOKENS + usual_tokens) // 2)
             await self._write_persona()
-        elif self._story is None:
-            frame.report_estimate(1, self._build_story_prompt(self._persona), usual_tokens)
-        if self._persona is None:
+        elif self.story is None:
+            frame.report_estimate(1, self._build_story_prompt(self.persona), usual_tokens)
+        if self.persona is None:
             reason = "there is no persona to tell it of"
-            frame.missing.append(MissingUnit(unit=request.story.arcs, reason=reason))
-        elif self._story is None:
+            frame.missing.append(MissingUnit(unit=self._layout.arcs, reason=reason))
+        elif self.story is None:
             await self._write_story()
 
-    def make_result(self) -> PassResult:
-        """The result of the pass."""
-        request = self._request
-        return self._frame.make_result(
-            "files",
-            request.persona,
-            wanted=1 if request.arcs_only else 2,
-            kept=self._kept,
-            notes=(
-                *describe_result(request, self._persona, self._story),
-                *find_leftovers(request, self._written),
-            ),
-        )
-
     async def _write_persona(self) -> None:
-        request, epoch = self._request, find_first_day(self._request, None)
+        epoch = find_first_day(self._request, None)
         reply = await self._ask(
             "persona.yaml",
-            build_persona_prompt(request.prompt.strip()),
-            lambda text: parse_persona_reply(text, request.id, epoch),
+            build_persona_prompt(self._prompt),
+            lambda text: parse_persona_reply(text, self._request.id, epoch),
         )
         if reply is None:
             return
         content = reply.text.encode()
-        record_origin(request, content)
-        replace_file(request.story.persona_file, content)
-        self._note_written("persona.yaml", name_persona_unit(request))
-        self._persona = reply.persona
+        # First what it was made from: after a kill between the two it is written again.
+        origin = PersonaOrigin(prompt=_digest(self._prompt.encode()), persona=_digest(content))
+        path = self._request.persona / FOLDER / "persona.json"
+        replace_file(path, msgspec.json.encode(origin) + b"\n")
+        replace_file(self._layout.persona_file, content)
+        self._note_written("persona.yaml", self._name_persona_unit())
+        self.persona = reply.persona
 
     async def _write_story(self) -> None:
-        request, persona = self._request, read_persona(self._request.persona)
-        epoch = find_first_day(request, persona)
+        persona = read_persona(self._request.persona)
+        epoch = find_first_day(self._request, persona)
         reply = await self._ask(
-            request.story.arcs,
+            self._layout.arcs,
             self._build_story_prompt(persona),
-            lambda text: parse_story_reply(text, persona, request.days, epoch),
+            lambda text: parse_story_reply(text, persona, self._request.days, epoch),
         )
-        if reply is None:
-            return
-        replace_file(request.story.arcs_file, reply.text.encode())
-        self._note_written(request.story.arcs, name_story_unit(request))
-        self._story = reply.story
+        if reply is not None:
+            replace_file(self._layout.arcs_file, reply.text.encode())
+            self._note_written(self._layout.arcs, self._name_story_unit())
+            self.story = reply.story
 
     async def _ask(
         self, unit: str, prompt: "Prompt", read: Callable[[str], Parsed | RejectedReply]
@@ -587,11 +497,36 @@ class _PersonaPass:
 
     def _build_story_prompt(self, persona: Persona) -> "Prompt":
         """The prompt for the story, from the files on disk."""
-        request = self._request
         return build_story_prompt(
-            request.story.persona_file.read_text(encoding="utf-8-sig"),
-            request.prompt.strip(),
-            request.days,
-            find_first_day(request, persona),
+            self._layout.persona_file.read_text(encoding="utf-8-sig"),
+            self._prompt,
+            self._request.days,
+            find_first_day(self._request, persona),
             has_secrets=any(session.isolated for session in persona.sessions),
         )
+
+    def make_result(self) -> PassResult:
+        """The result of the pass, with what in the folder belongs to what was replaced."""
+        request, layout = self._request, self._layout
+        old = _list_story_folders(layout) if layout.arcs in self._written else []
+        if "persona.yaml" in self._written and layout.arcs in self._written:
+            for arcs in list_stories(layout.folder):
+                if arcs != layout.arcs:
+                    old += [arcs, *_list_story_folders(Layout(layout.folder, arcs))]
+        belongs = "belong to what was there before; write them again, or remove them"
+        return self._frame.make_result(
+            "files",
+            request.persona,
+            wanted=1 if request.arcs_only else 2,
+            kept=self._kept,
+            notes=(
+                *describe_result(request, self.persona, self.story),
+                *([f"{', '.join(old)} {belongs}"] if old else []),
+            ),
+        )
+
+
+def _list_story_folders(layout: Layout) -> list[str]:
+    """The existing folders of a story."""
+    folders = (layout.memories, layout.conversations, layout.tools, layout.questions_file.parent)
+    return [folder.name for folder in folders if folder.exists()]
