@@ -25,7 +25,7 @@ from tests.loops import loop_over_rows
 
 BY_RANK = [measure for measure in list_measures(5) if measure.cutoff is not None]
 
-PAGE = Path(__file__).parents[2] / "docs/explanation/retrieval-metrics.md"
+PAGE = Path(__file__).parents[3] / "docs/explanation/retrieval-metrics.md"
 
 
 def drawn(units: tuple[str, ...]) -> list[RankedPassage]:

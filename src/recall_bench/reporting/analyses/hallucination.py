@@ -18,10 +18,9 @@ Steady data are called something else about once in twenty. The pattern is of in
 leaks rise is said beside it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import numpy as np
 
@@ -35,14 +34,7 @@ from recall_bench.engine.runs.counted_marks import RATE
 from recall_bench.engine.runs.heatmap_rows import CELL_RESAMPLES
 from recall_bench.engine.runs.trials import TrialRow, TrialTable
 from recall_bench.metrics.bootstrap import RESAMPLES as HEADLINE
-from recall_bench.metrics.bootstrap import (
-    SEED,
-    Bools,
-    Floats,
-    Ints,
-    QuestionNumbers,
-    number_names,
-)
+from recall_bench.metrics.bootstrap import SEED, Ints, QuestionNumbers, number_names
 from recall_bench.metrics.estimate import Estimate, MarkTally, estimate_tallies
 from recall_bench.metrics.trend import (
     FAR_DAYS,
@@ -133,21 +125,27 @@ class HallucinationViews(Record, frozen=True, kw_only=True):
 
 MAX_FABRICATED_SHARE: Final = 0.5
 """A loss is healthy only if at most this share of it may be invented."""
+FIRST_CATEGORIES: Final = (NEGATIVE, SYNTHESIS)
+"""Where invention is likeliest."""
+VIEW_RESAMPLES: Final = 2000
+"""With another seed an end of an interval moves by 3 % of half its width."""
 
 _LEVEL_CHANGE = 1e-9
 """A line that changes less than this is level."""
+_RECALL_POINTS = SCALES["correctness"] + SCALES["completeness"]
+_BAND_STEPS = 8
+"""Pieces in which the band of a line is drawn."""
 
 
 def select_forecasts(line: Trend) -> tuple[tuple[Prediction, ...], str]:
     """The predictions beyond what was measured that say something, and why there are no others."""
-    beyond = [each for each in line.predictions if each.is_beyond]
-    shown = tuple(each for each in beyond if each.doubt is None)
-    silent = group_by((each for each in beyond if each.doubt is not None), lambda each: each.doubt)
+    beyond = [prediction for prediction in line.predictions if prediction.is_beyond]
+    doubtful = group_by((p for p in beyond if p.doubt is not None), lambda p: p.doubt)
     reasons = [
-        f"no forecast for {join_words(f'{each.days:,.0f}' for each in sizes)} days: {doubt}"
-        for doubt, sizes in silent.items()
+        f"no forecast for {join_words(f'{p.days:,.0f}' for p in predictions)} days: {doubt}"
+        for doubt, predictions in doubtful.items()
     ]
-    return shown, "; ".join(reasons)
+    return tuple(p for p in beyond if p.doubt is None), "; ".join(reasons)
 
 
 def find_start(line: Trend) -> Coefficient | None:
@@ -156,8 +154,8 @@ def find_start(line: Trend) -> Coefficient | None:
     if not -_LEVEL_CHANGE <= start.value <= 1 + _LEVEL_CHANGE:
         return None
     value, low, high = (
-        None if each is None else min(1.0, max(0.0, each))
-        for each in (start.value, start.low, start.high)
+        None if end is None else min(1.0, max(0.0, end))
+        for end in (start.value, start.low, start.high)
     )
     return Coefficient(value=value or 0.0, low=low, high=high)
 
@@ -170,23 +168,24 @@ def detect_pattern(
         return HallucinationPattern.UNKNOWN, "no answer was judged"
     if recall is None or invention is None:
         return HallucinationPattern.UNKNOWN, "there are not two corpus sizes to compare"
-    ends = (recall.slope.low, recall.slope.high, invention.slope.low)
     highest = invention.slope.high
-    if highest is None or None in ends:
+    if highest is None or None in (recall.slope.low, recall.slope.high, invention.slope.low):
         return (
             HallucinationPattern.UNKNOWN,
             "so few questions were asked that the slopes have no interval",
         )
     if _is_changing(recall, below=True):
         return _explain_falling(recall, invention, highest)
+    invented = format_rise(invention.slope, scale=100, digits=2)
+    recalled = format_rise(recall.slope, scale=100, digits=2)
     if is_rising(invention):
         return HallucinationPattern.INVENTING, (
             f"invention rises, {_format_change(invention)}, and recall does not fall "
-            f"significantly, {_format_rise(recall)}"
+            f"significantly, {recalled}"
         )
     return HallucinationPattern.STEADY, (
-        f"recall does not fall significantly, {_format_change(recall)}, nor does invention rise, "
-        f"{_format_rise(invention)}; any change within these bounds fits the data"
+        f"recall does not fall significantly, {_format_change(recall)}, nor does invention "
+        f"rise, {invented}; any change within these bounds fits the data"
     )
 
 
@@ -195,7 +194,8 @@ def _explain_falling(
 ) -> tuple[HallucinationPattern, str]:
     """The pattern if recall falls; `highest` is the steepest rise of invention that fits."""
     fall, rise = -recall.slope.value, invention.slope.value
-    lost, invented = _format_change(recall), _format_rise(invention)
+    invented = format_rise(invention.slope, scale=100, digits=2)
+    lost = _format_change(recall)
     if is_rising(invention):
         return HallucinationPattern.PATHOLOGICAL, (
             f"recall falls, {lost}, and invention rises, {invented}: "
@@ -230,23 +230,6 @@ def _format_change(line: Trend) -> str:
     return format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
 
 
-def _format_rise(line: Trend) -> str:
-    """The same without the unit."""
-    return format_rise(line.slope, scale=100, digits=2)
-
-
-FIRST_CATEGORIES: Final = (NEGATIVE, SYNTHESIS)
-"""Where invention is likeliest."""
-
-VIEW_RESAMPLES: Final = 2000
-"""With another seed an end of an interval moves by 3 % of half its width."""
-
-_RECALL_POINTS = SCALES["correctness"] + SCALES["completeness"]
-_COUNTED_STATES = (TrialState.JUDGED, TrialState.NOT_ANSWERED)
-_BAND_STEPS = 8
-"""Pieces in which the band of a line is drawn."""
-
-
 def analyse_hallucination(
     table: TrialTable,
     *,
@@ -258,13 +241,14 @@ def analyse_hallucination(
 
     `headline` is the number of resamples of the overall rate.
     """
-    samples = _sample_trials(table.rows)
-    views = _ViewBuilder(table.rows, seed, resamples, headline)
-    personas = samples.split(samples.persona)
+    views = _ViewBuilder(table.rows, seed, resamples)
+    whole = np.arange(len(table.rows))
+    personas = views.split(whole, lambda row: row.trial.scenario)
     return HallucinationViews(
-        categories=views.estimate_categories(samples),
-        overall=views.build_course(None, samples),
-        personas=tuple(views.build_course(name, own) for name, own in personas.items())
+        categories=views.estimate_categories(whole),
+        # The headline is resampled as often as in other reports.
+        overall=views.build_course(None, whole, headline),
+        personas=tuple(views.build_course(name, own, resamples) for name, own in personas.items())
         if len(personas) > 1
         else (),
     )
@@ -278,140 +262,92 @@ def measure_recall(row: TrialRow) -> float | None:
     return 0.0 if status.state is TrialState.NOT_ANSWERED else None
 
 
-_Figure = Literal["recall", "made_up", "invented", "leaked"]
-
-
-class _NamedColumn(NamedTuple):
-    """Names as numbers."""
-
-    names: tuple[str, ...]
-    number: Ints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TrialSamples:
-    """The values of trials, looked up once for all views."""
-
-    question: Ints
-    persona: _NamedColumn
-    checkpoint: _NamedColumn
-    category: _NamedColumn
-    days: Ints
-    figures: Mapping[_Figure, Floats]
-    """NaN for a trial that has no such value. `made_up` is invented or leaked."""
-    is_leak: Bools
-    is_missing: Bools
-
-    def split(self, column: _NamedColumn) -> dict[str, "_TrialSamples"]:
-        """Split trials by name, names in the order they first occur."""
-        found, first = np.unique(column.number, return_index=True)
-        return {
-            column.names[number]: self._select(column.number == number)
-            for number in found[np.argsort(first)].tolist()
-        }
-
-    def _select(self, chosen: Bools) -> "_TrialSamples":
-        return _TrialSamples(
-            question=self.question[chosen],
-            persona=_NamedColumn(self.persona.names, self.persona.number[chosen]),
-            checkpoint=_NamedColumn(self.checkpoint.names, self.checkpoint.number[chosen]),
-            category=_NamedColumn(self.category.names, self.category.number[chosen]),
-            days=self.days[chosen],
-            figures={name: values[chosen] for name, values in self.figures.items()},
-            is_leak=self.is_leak[chosen],
-            is_missing=self.is_missing[chosen],
-        )
-
-
-def _sample_trials(rows: Sequence[TrialRow]) -> _TrialSamples:
-    made_up = [row.is_hallucination for row in rows]
-    return _TrialSamples(
-        question=number_names([(row.trial.scenario, row.trial.item) for row in rows]),
-        persona=_number_column([row.trial.scenario for row in rows]),
-        checkpoint=_number_column([row.trial.checkpoint for row in rows]),
-        category=_number_column([row.category for row in rows]),
-        # A checkpoint may stand for more days than the story has.
-        days=np.array([row.cutoff for row in rows], np.int64),
-        figures={
-            "recall": _fill_column(measure_recall(row) for row in rows),
-            "made_up": _fill_column(made_up),
-            "invented": _fill_column(row.is_invention for row in rows),
-            "leaked": _fill_column(row.leaked for row in rows),
-        },
-        is_leak=np.array(
-            [bool(each and row.leaked) for each, row in zip(made_up, rows, strict=True)], np.bool_
-        ),
-        is_missing=np.array([row.state not in _COUNTED_STATES for row in rows], np.bool_),
-    )
-
-
-def _number_column(names: Sequence[str]) -> _NamedColumn:
-    return _NamedColumn(tuple(dict.fromkeys(names)), number_names(names))
-
-
-def _fill_column(values: Iterable[float | None]) -> Floats:
-    return np.array([np.nan if each is None else each for each in values], np.float64)
-
-
-def _number_templates(rows: Iterable[TrialRow]) -> QuestionNumbers:
-    """The template and the persona of each question, in the order of their numbers."""
-    return QuestionNumbers.build_by_name(
-        {(row.trial.scenario, row.trial.item): row.item.template for row in rows}
-    )
+_Figure = Literal["recall", "made up", "invented", "leaked"]
+"""`made up` is invented or leaked."""
+_FIGURES: dict[_Figure, Callable[[TrialRow], float | None]] = {
+    "recall": measure_recall,
+    "made up": lambda row: row.is_hallucination,
+    "invented": lambda row: row.is_invention,
+    "leaked": lambda row: row.leaked,
+}
+_RATES: tuple[_Figure, ...] = ("made up", "invented", "leaked")
 
 
 class _ViewBuilder:
-    """Estimates every figure as a share of the best value."""
+    """Estimates every figure as a share of the best value; trials are given by their places."""
 
-    def __init__(self, rows: Iterable[TrialRow], seed: int, resamples: int, headline: int) -> None:
-        self._numbers = _number_templates(rows)
-        self._seed = seed
-        self._resamples = resamples
-        self._headline = headline
+    def __init__(self, rows: Sequence[TrialRow], seed: int, resamples: int) -> None:
+        self._rows, self._seed, self._resamples = rows, seed, resamples
+        names = [(row.trial.scenario, row.trial.item) for row in rows]
+        self._questions = number_names(names)
+        templates = [row.item.template for row in rows]
+        self._numbers = QuestionNumbers.build_by_name(dict(zip(names, templates, strict=True)))
+        # NaN for a trial that has no such value.
+        self._values = {
+            figure: np.array([np.nan if (v := read(row)) is None else v for row in rows], float)
+            for figure, read in _FIGURES.items()
+        }
+        # A checkpoint may stand for more days than the story has.
+        self._days = np.array([row.cutoff for row in rows], np.int64)
+        self._is_leak = np.array([bool(row.is_hallucination and row.leaked) for row in rows], bool)
+        counted = (TrialState.JUDGED, TrialState.NOT_ANSWERED)
+        self._is_missing = np.array([row.state not in counted for row in rows], bool)
 
-    def estimate_categories(self, samples: _TrialSamples) -> tuple[CategoryRate, ...]:
-        """Estimate the rates of each category."""
-        groups = samples.split(samples.category)
+    def split(self, places: Ints, name: Callable[[TrialRow], str]) -> dict[str, Ints]:
+        """Split trials by name, names in the order they first occur."""
+        groups = group_by(places.tolist(), lambda place: name(self._rows[place]))
+        return {key: np.array(group, np.int64) for key, group in groups.items()}
+
+    def estimate_categories(self, whole: Ints) -> tuple[CategoryRate, ...]:
+        """Estimate the rates of each category, those that tempt most to invent first."""
+        groups = self.split(whole, lambda row: row.category)
         first = [name for name in FIRST_CATEGORIES if name in groups]
         order = [*first, *order_categories(groups.keys() - set(first))]
-        means = self._estimate_groups(
-            [groups[name] for name in order], ("made_up", "invented", "leaked")
-        )
+        means = self._estimate([groups[name] for name in order], _RATES, self._resamples)
         return tuple(
             CategoryRate(
                 name=name,
                 rate=rate,
-                leaked=int(np.count_nonzero(groups[name].is_leak)),
+                leaked=int(np.count_nonzero(self._is_leak[groups[name]])),
                 invention=invention,
                 leak=leak,
             )
             for name, (rate, invention, leak) in zip(order, means, strict=True)
         )
 
-    def build_course(self, name: str | None, samples: _TrialSamples) -> RateCourse:
+    def build_course(self, name: str | None, places: Ints, resamples: int) -> RateCourse:
         """Build the course of a persona, or of all."""
-        # The headline is resampled as often as in other reports.
-        resamples = self._resamples if name is not None else self._headline
-        ((rate, invention, leak),) = self._estimate_groups(
-            [samples], ("made_up", "invented", "leaked"), resamples
-        )
-        groups = samples.split(samples.checkpoint)
+        ((rate, invention, leak),) = self._estimate([places], _RATES, resamples)
+        groups = self.split(places, lambda row: row.trial.checkpoint)
         # At one checkpoint, sizes differ only between stories. All lines come before the many means
         # of the moments, because they have draws in common.
-        names: tuple[_Figure, ...] = ("invented", "recall", "made_up", "leaked")
-        lines = {each: self._fit_line(samples, each) for each in names if len(groups) > 1}
+        figures: tuple[_Figure, ...] = ("invented", "recall", "made up", "leaked")
+        lines = {figure: self._fit_line(places, figure) for figure in figures if len(groups) > 1}
         pattern, reason = detect_pattern(lines.get("recall"), lines.get("invented"), rate)
         leaks = lines.get("leaked")
         if leaks is not None and is_rising(leaks):
             reason += f"; but leaks rise, {_format_change(leaks)}"
+        cell_resamples = min(self._resamples, CELL_RESAMPLES)
+        means = self._estimate(list(groups.values()), ("recall", *_RATES), cell_resamples)
+        moments = [
+            CheckpointRates(
+                checkpoint=label,
+                days=int(self._days[group].max()),
+                recall=figures[0],
+                hallucination=figures[1],
+                invention=figures[2],
+                leak=figures[3],
+            )
+            for (label, group), figures in zip(groups.items(), means, strict=True)
+        ]
         return RateCourse(
             name=name,
             rate=rate,
-            leaked=int(np.count_nonzero(samples.is_leak)),
+            leaked=int(np.count_nonzero(self._is_leak[places])),
             invention=invention,
             leak=leak,
-            moments=tuple(sorted(self._build_moments(groups), key=lambda moment: moment.days)),
-            hallucination=lines.get("made_up"),
+            moments=tuple(sorted(moments, key=lambda moment: moment.days)),
+            hallucination=lines.get("made up"),
             inventions=lines.get("invented"),
             leaks=leaks,
             recall=lines.get("recall"),
@@ -419,64 +355,37 @@ class _ViewBuilder:
             reason=reason,
         )
 
-    def _build_moments(self, groups: Mapping[str, _TrialSamples]) -> Iterator[CheckpointRates]:
-        means = self._estimate_groups(
-            groups.values(),
-            ("recall", "made_up", "invented", "leaked"),
-            min(self._resamples, CELL_RESAMPLES),
-        )
-        for (checkpoint, samples), (recall, rate, invention, leak) in zip(
-            groups.items(), means, strict=True
-        ):
-            yield CheckpointRates(
-                checkpoint=checkpoint,
-                days=int(samples.days.max()),
-                recall=recall,
-                hallucination=rate,
-                invention=invention,
-                leak=leak,
-            )
-
-    def _estimate_groups(
-        self,
-        groups: Iterable[_TrialSamples],
-        figures: Sequence[_Figure],
-        resamples: int | None = None,
-    ) -> Iterator[tuple[Estimate | None, ...]]:
+    def _estimate(
+        self, groups: Sequence[Ints], figures: Sequence[_Figure], resamples: int
+    ) -> list[tuple[Estimate | None, ...]]:
         """Estimate figures of each group of trials, all together."""
-        tallies = [
-            _tally_figure(samples, figure, resamples or self._resamples)
-            for samples in groups
-            for figure in figures
-        ]
+        tallies = []
+        for places in groups:
+            missing = int(np.count_nonzero(self._is_missing[places]))
+            for figure in figures:
+                values, questions = self._values[figure][places], self._questions[places]
+                is_known = ~np.isnan(values)
+                # No trial is missing where a leak could not be noticed.
+                lacks = 0 if figure == "leaked" else missing
+                tally = MarkTally(questions[is_known], values[is_known], RATE, resamples, lacks)
+                tallies.append(tally)
         means = iter(estimate_tallies(tallies, self._numbers, seed=self._seed))
-        for _ in range(len(tallies) // len(figures)):
-            yield tuple(next(means) for _ in figures)
+        return [tuple(next(means) for _ in figures) for _ in groups]
 
-    def _fit_line(self, samples: _TrialSamples, figure: _Figure) -> Trend | None:
-        values = samples.figures[figure]
+    def _fit_line(self, places: Ints, figure: _Figure) -> Trend | None:
+        values = self._values[figure][places]
         is_known = ~np.isnan(values)
-        days = samples.days[is_known]
+        days = self._days[places][is_known]
+        if not len(days):
+            return None
+        first, last = float(days.min()), float(days.max())
+        band = (first + (last - first) * step / _BAND_STEPS for step in range(_BAND_STEPS + 1))
         return estimate_grouped_trend(
             values[is_known],
             days,
-            self._numbers.group(samples.question[is_known]),
+            self._numbers.group(self._questions[places][is_known]),
             seed=self._seed,
             limits=RATE,
-            at=(*_list_band_days(days.tolist()), *FAR_DAYS),
+            at=(*band, *FAR_DAYS),
             resamples=self._resamples,
         )
-
-
-def _tally_figure(samples: _TrialSamples, figure: _Figure, resamples: int) -> MarkTally:
-    """Tally a figure; no trial is missing where a leak could not be noticed."""
-    values = samples.figures[figure]
-    is_known = ~np.isnan(values)
-    missing = 0 if figure == "leaked" else int(np.count_nonzero(samples.is_missing))
-    return MarkTally(samples.question[is_known], values[is_known], RATE, resamples, missing)
-
-
-def _list_band_days(days: Sequence[float]) -> tuple[float, ...]:
-    """The sizes at which a band is drawn."""
-    first, last = min(days, default=0.0), max(days, default=0.0)
-    return tuple(first + (last - first) * step / _BAND_STEPS for step in range(_BAND_STEPS + 1))
