@@ -5,8 +5,7 @@ so that nothing is counted twice.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import combinations
 from math import floor, log10
@@ -185,56 +184,12 @@ Usages = dict[str, Usage]
 """By the label of a checkpoint."""
 
 
-@dataclass(slots=True, kw_only=True)
-class RunSpending:
-    """Usage by checkpoint; None where unknown, as opposed to none."""
-
-    ingest: Usages | None
-    query: Usages | None
-    """The system's part and the reader's."""
-    is_reader_alone: bool
-    """Whether only the reader reports its usage."""
-    silent: int
-    """Answers without a usage report, where others have one."""
-    bytes: dict[str, dict[str, int | None]]
-    """The last reported size of the memory, by checkpoint and persona."""
-
-    @property
-    def total(self) -> Usage:
-        """All that is known to have been spent."""
-        parts = [each for each in (self.ingest, self.query) if each is not None]
-        return sum((usage for part in parts for usage in part.values()), Usage())
-
-
-def read_spending(folder: RunFolder, rows: Iterable[TrialRow]) -> RunSpending:
-    """What was spent; nothing by a system that only computes, without a model as its reader."""
-    log = _read_journal(folder)
-    plan = folder.plan
-    is_free = plan.system.computes and not log.is_metered
-    reported, silent = _sum_reports(rows)
-    reads = _has_model_reader(plan)
-    query: Usages | None = None
-    if log.is_metered:
-        query = dict(log.query)
-        for label, usage in log.reading.items():
-            _add_usage(query, label, usage)
-    elif reported:
-        query = reported
-    elif is_free and not reads:
-        query = {}
-    return RunSpending(
-        ingest=log.ingest if log.is_metered or is_free else None,
-        query=query,
-        is_reader_alone=reads
-        and bool(reported)
-        and not (log.is_metered or log.is_reported or is_free),
-        silent=silent if reported and not log.is_metered else 0,
-        bytes=log.bytes,
-    )
-
-
-class _SpentAnswer(msgspec.Struct, gc=False):
+class _SpendingAnswer(msgspec.Struct, gc=False):
     usage: Usage | None = None
+
+
+class _SpendingTrial(msgspec.Struct, gc=False):
+    checkpoint: str
 
 
 class _SpendingLine(msgspec.Struct, gc=False):
@@ -243,16 +198,12 @@ class _SpendingLine(msgspec.Struct, gc=False):
     type: str
     scenario: str | None = None
     checkpoint: str | None = None
-    trial: "_SpendingTrial | None" = None
+    trial: _SpendingTrial | None = None
     stage: str | None = None
     usage: Usage | None = None
     bytes: int | None = None
-    answer: _SpentAnswer | None = None
+    answer: _SpendingAnswer | None = None
     reading_usage: Usage | None = None
-
-
-class _SpendingTrial(msgspec.Struct, gc=False):
-    checkpoint: str
 
 
 _SPENDING_DECODER = msgspec.json.Decoder(_SpendingLine)
@@ -260,56 +211,85 @@ _SPENDING_EVENTS = (b'{"type":"metered"', b'{"type":"inspected"')
 _PAYER_EVENTS = (*_SPENDING_EVENTS, b'{"type":"answered"')
 
 
-@dataclass(slots=True)
-class _SpendingLog:
-    ingest: Usages = field(default_factory=dict)
-    query: Usages = field(default_factory=dict)
-    reading: Usages = field(default_factory=dict)
-    bytes: dict[str, dict[str, int | None]] = field(default_factory=dict)
-    is_metered: bool = False
-    is_reported: bool = False
-    """Whether the system itself reports its usage."""
+class RunSpending:
+    """What a run spent by checkpoint; None where unknown, as opposed to none.
 
-    def note(self, line: _SpendingLine) -> None:
-        match line:
-            case _SpendingLine(type="metered", checkpoint=str(label), usage=Usage() as usage):
-                self.is_metered = True
-                _add_usage(self.ingest if line.stage == INGEST else self.query, label, usage)
-            case _SpendingLine(type="inspected", checkpoint=str(label), scenario=str(scenario)):
-                self.bytes.setdefault(label, {})[scenario] = line.bytes
-            case _SpendingLine(type="answered", trial=_SpendingTrial(checkpoint=label)):
-                self.is_reported |= line.answer is not None and line.answer.usage is not None
-                if line.reading_usage is not None:
-                    _add_usage(self.reading, label, line.reading_usage)
+    Nothing was spent by a system that only computes, without a model as its reader.
+    """
 
+    def __init__(self, folder: RunFolder, rows: Iterable[TrialRow]) -> None:
+        plan = folder.plan
+        self.bytes: dict[str, dict[str, int | None]] = {}
+        """The last reported size of the memory, by checkpoint and persona."""
+        self._is_metered = self._is_reported = False
+        ingest, query = self._read_journal(folder)
+        is_free = plan.system.computes and not self._is_metered
+        has_model_reader = _has_model_reader(plan)
+        reported: Usages = {}
+        silent = 0
+        for row in rows:
+            if row.usage is not None:
+                _add_usage(reported, row.trial.checkpoint, row.usage)
+            elif row.seconds is not None and row.state is not TrialState.NOT_ANSWERED:
+                silent += 1
+        self.ingest: Usages | None = ingest if self._is_metered or is_free else None
+        self.query: Usages | None = None
+        """The system's part and the reader's."""
+        if self._is_metered:
+            self.query = query
+        elif reported:
+            self.query = reported
+        elif is_free and not has_model_reader:
+            self.query = {}
+        is_known = self._is_metered or self._is_reported or is_free
+        self.is_reader_alone = has_model_reader and bool(reported) and not is_known
+        """Whether only the reader reports its usage."""
+        self.silent = silent if reported and not self._is_metered else 0
+        """Answers without a usage report, where others have one."""
 
-def _read_journal(folder: RunFolder) -> _SpendingLog:
-    path, log = folder.path / JOURNAL, _SpendingLog()
-    # Answers are most of a journal; they are read only if system and reader both report usage.
-    wanted = _PAYER_EVENTS if _has_model_reader(folder.plan) else _SPENDING_EVENTS
-    try:
-        for _, line in read_lines(path):
-            if line.startswith(wanted):
-                log.note(decode_untrusted_line(_SPENDING_DECODER, line))
-    except (msgspec.DecodeError, OSError) as error:
-        raise DataError(f"{path}: changed while it was read ({error})") from error
-    return log
+    @property
+    def total(self) -> Usage:
+        """All that is known to have been spent."""
+        parts = [usages for usages in (self.ingest, self.query) if usages is not None]
+        return sum((usage for part in parts for usage in part.values()), Usage())
+
+    @property
+    def is_partly_known(self) -> bool:
+        """Whether some of the answers are known to have cost more."""
+        return self.is_reader_alone or self.silent > 0
+
+    def _read_journal(self, folder: RunFolder) -> tuple[Usages, Usages]:
+        """Usage that was metered at our endpoint, or that readers report."""
+        path, ingest, query = folder.path / JOURNAL, Usages(), Usages()
+        # Answers are most of a journal; they are read only if system and reader both report usage.
+        events = _PAYER_EVENTS if _has_model_reader(folder.plan) else _SPENDING_EVENTS
+        try:
+            for _, raw in read_lines(path):
+                if not raw.startswith(events):
+                    continue
+                line = decode_untrusted_line(_SPENDING_DECODER, raw)
+                match line:
+                    case _SpendingLine(type="metered", checkpoint=str(label), usage=Usage()):
+                        self._is_metered = True
+                        stage = ingest if line.stage == INGEST else query
+                        _add_usage(stage, label, line.usage or Usage())
+                    case _SpendingLine(
+                        type="inspected", checkpoint=str(label), scenario=str(scenario)
+                    ):
+                        self.bytes.setdefault(label, {})[scenario] = line.bytes
+                    case _SpendingLine(type="answered", trial=_SpendingTrial(checkpoint=label)):
+                        # Whether the system itself reports its usage.
+                        has_usage = line.answer is not None and line.answer.usage is not None
+                        self._is_reported |= has_usage
+                        if line.reading_usage is not None:
+                            _add_usage(query, label, line.reading_usage)
+        except (msgspec.DecodeError, OSError) as error:
+            raise DataError(f"{path}: changed while it was read ({error})") from error
+        return ingest, query
 
 
 def _has_model_reader(plan: Plan) -> bool:
     return plan.reader is not None and plan.reader.model is not None
-
-
-def _sum_reports(rows: Iterable[TrialRow]) -> tuple[Usages, int]:
-    """The usage that answers report, and the number of answers without a report."""
-    found: Usages = {}
-    silent = 0
-    for row in rows:
-        if row.usage is not None:
-            _add_usage(found, row.trial.checkpoint, row.usage)
-        elif row.seconds is not None and row.state is not TrialState.NOT_ANSWERED:
-            silent += 1
-    return found, silent
 
 
 def _add_usage(usages: Usages, label: str, usage: Usage) -> None:
@@ -326,144 +306,113 @@ def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
     Personas are pooled: seconds and days are summed before they are divided, answers are ranked in
     one list, and sizes are added.
     """
-    run = _CostedRun(folder, table, read_spending(folder, table.rows))
+    spent, card = RunSpending(folder, table.rows), table.plan.imported
+    # Imported answers without a time have seconds of 0.
+    repairs = () if card is None else card.repairs
+    untimed = sum(repair.count for repair in repairs if repair.name == _UNTIMED_REPAIR)
     parts = group_by(table.rows, lambda row: row.trial.checkpoint)
-    points = tuple(
-        run.build_point(each.label, parts[each.label])
-        for each in table.plan.checkpoints
-        if each.label in parts
-    )
-    return RunCosts(
-        points=points, measures=run.measure_run(points), notes=tuple(run.list_gaps(points))
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _CostedRun:
-    folder: RunFolder
-    table: TrialTable
-    spending: RunSpending
-
-    def build_point(self, label: str, rows: Sequence[TrialRow]) -> CostPoint:
-        answered = self._list_times(rows)
+    points = []
+    for label in (checkpoint.label for checkpoint in table.plan.checkpoints):
+        rows = parts.get(label)
+        if rows is None:
+            continue
+        times = [] if untimed else list_seconds(rows)
         tokens = [row.delivery.tokens for row in rows if row.delivery is not None]
-        spent = self.spending
-        return CostPoint(
-            checkpoint=label,
-            days=max(row.cutoff for row in rows),
-            ingest_s_a_day=self._average_ingest((label,)),
-            query_p50_s=find_quantile(answered, 0.5),
-            query_p95_s=find_quantile(answered, 0.95),
-            delivered_tokens=sum(tokens) / len(tokens) if tokens else None,
-            ingest_usage=None if spent.ingest is None else spent.ingest.get(label, Usage()),
-            query_usage=None if spent.query is None else spent.query.get(label, Usage()),
-            index_bytes=self._sum_bytes(label, rows),
+        sizes = spent.bytes.get(label, {})
+        held = [sizes.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)]
+        # The size of all memories; None unless all are known.
+        known = [size for size in held if size is not None]
+        points.append(
+            CostPoint(
+                checkpoint=label,
+                days=max(row.cutoff for row in rows),
+                ingest_s_a_day=_average_ingest(folder, (label,)),
+                query_p50_s=find_quantile(times, 0.5),
+                query_p95_s=find_quantile(times, 0.95),
+                delivered_tokens=sum(tokens) / len(tokens) if tokens else None,
+                ingest_usage=None if spent.ingest is None else spent.ingest.get(label, Usage()),
+                query_usage=None if spent.query is None else spent.query.get(label, Usage()),
+                index_bytes=sum(known) if len(known) == len(held) else None,
+            )
         )
+    times = list_seconds(table.rows)
+    answers, times = len(times), [] if untimed else times
+    found = {
+        CostMeasure.INGEST: _average_ingest(folder, [point.checkpoint for point in points]),
+        CostMeasure.QUERY_P50: find_quantile(times, 0.5),
+        CostMeasure.QUERY_P95: find_quantile(times, 0.95),
+        CostMeasure.TOKENS: _average_tokens(spent, table, answers),
+        CostMeasure.MONEY: _price_answers(spent, answers),
+        CostMeasure.BYTES: points[-1].index_bytes if points else None,
+    }
+    return RunCosts(
+        points=tuple(points),
+        measures={measure: float(cost) for measure, cost in found.items() if cost is not None},
+        notes=tuple(_list_gaps(spent, table.plan, points, untimed)),
+    )
 
-    def measure_run(self, points: Sequence[CostPoint]) -> dict[CostMeasure, float]:
-        """The whole run by each measure that is known."""
-        answered = self._list_times(self.table.rows)
-        found = {
-            CostMeasure.INGEST: self._average_ingest(tuple(point.checkpoint for point in points)),
-            CostMeasure.QUERY_P50: find_quantile(answered, 0.5),
-            CostMeasure.QUERY_P95: find_quantile(answered, 0.95),
-            CostMeasure.TOKENS: self._average_tokens(),
-            CostMeasure.MONEY: self._price_answers(len(list_seconds(self.table.rows))),
-            CostMeasure.BYTES: points[-1].index_bytes if points else None,
-        }
-        return {measure: float(cost) for measure, cost in found.items() if cost is not None}
 
-    def list_gaps(self, points: Sequence[CostPoint]) -> list[str]:
-        """What is not known, and what would make it known."""
-        spent, notes = self.spending, []
-        if spent.query is None:
-            notes.append(
-                "model usage of the system is unknown; --endpoint meters what it spends "
-                "there, or its answers can report it (usage)"
-            )
-        elif spent.is_reader_alone:
-            notes.append(
-                "tokens and money of answers are the reader's alone; --endpoint meters what "
-                "the system spends itself"
-            )
-        if spent.query is not None and spent.ingest is None:
-            notes.append("model usage of ingestion is unknown; --endpoint meters it")
-        if spent.silent:
-            notes.append(
-                "tokens and money of an answer are unknown; answers without a usage report: "
-                f"{spent.silent:,}"
-            )
-        has_fed_models = any(usage.calls for usage in (spent.ingest or {}).values())
-        if self.table.plan.lifecycle is Lifecycle.FRESH and has_fed_models:
-            notes.append(
-                "each checkpoint was fed from the first day (fresh), and money counts every time"
-            )
-        if self._untimed_count:
-            notes.append(
-                "the time of an answer is unknown; answers imported without one: "
-                f"{self._untimed_count:,}"
-            )
-        if spent.total.unpriced:
-            notes.append(f"money is unknown: {spent.total.unpriced:,} calls have no known price")
-        if not points or points[-1].index_bytes is None:
-            notes.append(
-                "the size of the index is not known at the last checkpoint; the system, or its "
-                "adapter, can report it (stored_bytes)"
-            )
-        return notes
+def _average_ingest(folder: RunFolder, labels: Sequence[str]) -> float | None:
+    clocks = [
+        states.times[states.row[label]]
+        for states in folder.states.scenarios.values()
+        for label in labels
+        if label in states.row
+    ]
+    days = sum(clock.days_fed for clock in clocks)
+    return sum(clock.feeding_s for clock in clocks) / days if days else None
 
-    def _average_ingest(self, labels: Sequence[str]) -> float | None:
-        clocks = [
-            states.times[states.row[label]]
-            for states in self.folder.states.scenarios.values()
-            for label in labels
-            if label in states.row
-        ]
-        days = sum(clock.days_fed for clock in clocks)
-        seconds = sum(clock.feeding_s for clock in clocks)
-        return seconds / days if days else None
 
-    @property
-    def _untimed_count(self) -> int:
-        """Imported answers without a time; their seconds read 0."""
-        card = self.table.plan.imported
-        repairs = () if card is None else card.repairs
-        return sum(each.count for each in repairs if each.name == _UNTIMED_REPAIR)
+def _average_tokens(spent: RunSpending, table: TrialTable, answers: int) -> float | None:
+    """Tokens of models and passages an answer; None if the usage of models is unknown."""
+    if spent.query is None or spent.is_partly_known or not answers:
+        return None
+    tokens = sum(usage.input_tokens for usage in spent.query.values())
+    if not _has_model_reader(table.plan):
+        tokens += sum(row.delivery.tokens for row in table.rows if row.delivery is not None)
+    return tokens / answers
 
-    def _list_times(self, rows: Sequence[TrialRow]) -> list[float]:
-        """The time of each answer; empty unless all are known."""
-        return [] if self._untimed_count else list_seconds(rows)
 
-    @property
-    def _is_partly_known(self) -> bool:
-        return self.spending.is_reader_alone or self.spending.silent > 0
+def _price_answers(spent: RunSpending, answers: int) -> float | None:
+    is_known = spent.query is not None and spent.ingest is not None
+    if not is_known or spent.is_partly_known or spent.total.unpriced or not answers:
+        return None
+    return 1000 * spent.total.cost_usd / answers
 
-    def _average_tokens(self) -> float | None:
-        """Tokens of models and passages an answer; None if the usage of models is unknown."""
-        spent = self.spending.query
-        answers = len(list_seconds(self.table.rows))
-        if spent is None or self._is_partly_known or not answers:
-            return None
-        read = sum(usage.input_tokens for usage in spent.values())
-        if not _has_model_reader(self.table.plan):
-            read += sum(row.delivery.tokens for row in self.table.rows if row.delivery is not None)
-        return read / answers
 
-    def _price_answers(self, answers: int) -> float | None:
-        spent = self.spending
-        is_known = spent.query is not None and spent.ingest is not None
-        if not is_known or self._is_partly_known or spent.total.unpriced or not answers:
-            return None
-        return 1000 * spent.total.cost_usd / answers
-
-    def _sum_bytes(self, label: str, rows: Sequence[TrialRow]) -> int | None:
-        """The size of all memories; None unless all are known."""
-        known_sizes = self.spending.bytes.get(label, {})
-        sizes = [
-            known_sizes.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)
-        ]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if len(known) == len(sizes) else None
+def _list_gaps(
+    spent: RunSpending, plan: Plan, points: Sequence[CostPoint], untimed: int
+) -> Iterator[str]:
+    """What is not known, and what would make it known."""
+    if spent.query is None:
+        yield (
+            "model usage of the system is unknown; --endpoint meters what it spends there, or its "
+            "answers can report it (usage)"
+        )
+    elif spent.is_reader_alone:
+        yield (
+            "tokens and money of answers are the reader's alone; --endpoint meters what the system "
+            "spends itself"
+        )
+    if spent.query is not None and spent.ingest is None:
+        yield "model usage of ingestion is unknown; --endpoint meters it"
+    if spent.silent:
+        yield (
+            "tokens and money of an answer are unknown; answers without a usage report: "
+            f"{spent.silent:,}"
+        )
+    has_fed_models = any(usage.calls for usage in (spent.ingest or {}).values())
+    if plan.lifecycle is Lifecycle.FRESH and has_fed_models:
+        yield "each checkpoint was fed from the first day (fresh), and money counts every time"
+    if untimed:
+        yield f"the time of an answer is unknown; answers imported without one: {untimed:,}"
+    if unpriced := spent.total.unpriced:
+        yield f"money is unknown: {unpriced:,} calls have no known price"
+    if not points or points[-1].index_bytes is None:
+        yield (
+            "the size of the index is not known at the last checkpoint; the system, or its "
+            "adapter, can report it (stored_bytes)"
+        )
 
 
 def list_seconds(rows: Sequence[TrialRow]) -> list[float]:
@@ -492,17 +441,19 @@ def build_paretos(
     """
 
     def compare_intervals(one: int, other: int) -> bool:
-        return not _is_overlapping(runs[one][2], runs[other][2])
+        first, second = (runs[number][2].interval for number in (one, other))
+        if first is None or second is None:
+            return False
+        return first[0] > second[1] or second[0] > first[1]
 
-    names = _name_runs(runs)
-    test = is_distinct or compare_intervals
+    names, test = _name_runs(runs), is_distinct or compare_intervals
     distinct = {
         frozenset((names[one], names[other]))
         for one, other in combinations(range(len(runs)), 2)
         if test(one, other)
     }
-    found = (_build_pareto(measure, runs, names, distinct) for measure in CostMeasure)
-    return tuple(each for each in found if len(each.contenders) > 1)
+    paretos = (_build_pareto(measure, runs, names, distinct) for measure in CostMeasure)
+    return tuple(pareto for pareto in paretos if len(pareto.contenders) > 1)
 
 
 def _build_pareto(
@@ -511,7 +462,7 @@ def _build_pareto(
     names: Sequence[str],
     distinct: Collection[frozenset[str]],
 ) -> Pareto:
-    known = [
+    priced = [
         Contender(
             name=name,
             folder=str(folder),
@@ -522,10 +473,23 @@ def _build_pareto(
         for name, (_, folder, score, costs) in zip(names, runs, strict=True)
         if measure in costs.measures
     ]
-    known.sort(key=lambda each: (each.cost, -each.score.value, each.name))
+    priced.sort(key=lambda run: (run.cost, -run.score.value, run.name))
+    contenders = []
+    for run in priced:
+        # At least as good in both, and better in one, intervals disregarded.
+        better = [
+            other.name
+            for other in priced
+            if other.score.value >= run.score.value
+            and other.cost <= run.cost
+            and (other.score.value > run.score.value or other.cost < run.cost)
+        ]
+        dominant = tuple(name for name in better if frozenset((name, run.name)) in distinct)
+        doubtful = tuple(name for name in better if name not in dominant)
+        contenders.append(run.replace(dominated_by=dominant, in_doubt=doubtful))
     return Pareto(
         measure=measure,
-        contenders=tuple(_rank_contender(each, known, distinct) for each in known),
+        contenders=tuple(contenders),
         unknown=tuple(
             name
             for name, (*_, costs) in zip(names, runs, strict=True)
@@ -534,40 +498,17 @@ def _build_pareto(
     )
 
 
-def _rank_contender(
-    each: Contender, all_of_them: Sequence[Contender], distinct: Collection[frozenset[str]]
-) -> Contender:
-    better = [other.name for other in all_of_them if _is_dominating(other, each)]
-    return each.replace(
-        dominated_by=tuple(name for name in better if frozenset((name, each.name)) in distinct),
-        in_doubt=tuple(name for name in better if frozenset((name, each.name)) not in distinct),
-    )
-
-
-def _is_dominating(one: Contender, other: Contender) -> bool:
-    """At least as good in both, and better in one, intervals disregarded."""
-    if one.score.value < other.score.value or one.cost > other.cost:
-        return False
-    return one.score.value > other.score.value or one.cost < other.cost
-
-
-def _is_overlapping(one: Estimate, other: Estimate) -> bool:
-    if one.interval is None or other.interval is None:
-        return True
-    return one.interval[0] <= other.interval[1] and other.interval[0] <= one.interval[1]
-
-
 def _name_runs(runs: Sequence[PricedRun]) -> list[str]:
     """Unique names: with the folder where names repeat, and a number where these do."""
     counts = Counter(name for name, *_ in runs)
-    named = [
+    names = [
         name if counts[name] == 1 else f"{name} ({Path(folder).name or folder})"
         for name, folder, *_ in runs
     ]
-    if len(set(named)) < len(named):
-        named = [name if counts[name] == 1 else f"{name} ({folder})" for name, folder, *_ in runs]
-    repeats = [named[:place].count(name) for place, name in enumerate(named)]
+    if len(set(names)) < len(names):
+        names = [name if counts[name] == 1 else f"{name} ({folder})" for name, folder, *_ in runs]
+    repeats = [names[:place].count(name) for place, name in enumerate(names)]
     return [
         f"{name} #{before + 1}" if before else name
-        for name, before in zip(named, repeats, strict=True)
+        for name, before in zip(names, repeats, strict=True)
     ]
