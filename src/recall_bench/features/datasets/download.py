@@ -1,5 +1,6 @@
 """Downloads datasets, or takes over files that the user has, one process at a time."""
 
+import errno
 import http.client
 import os
 import re
@@ -207,7 +208,7 @@ def _translate_write_errors(part: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        is_full = error.errno in DISK_FULL or error.errno == 27  # EFBIG, a limit of the user
+        is_full = error.errno in DISK_FULL or error.errno == errno.EFBIG  # a limit of the user
         why = "the disk is full" if is_full else f"writing failed ({error.strerror})"
         raise DownloadFailed(
             f"{part}: {why}; {format_size(_measure_size(part))} are kept; run the same command "
@@ -237,15 +238,12 @@ def _build_opener() -> urllib.request.OpenerDirector:
     """Build an opener for HTTP and HTTPS only, with the proxies of the environment."""
     opener = urllib.request.OpenerDirector()
     for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.UnknownHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPRedirectHandler(),
-        urllib.request.HTTPErrorProcessor(),
+        *(urllib.request.ProxyHandler, urllib.request.UnknownHandler),
+        *(urllib.request.HTTPHandler, urllib.request.HTTPSHandler),
+        *(urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPRedirectHandler),
+        urllib.request.HTTPErrorProcessor,
     ):
-        opener.add_handler(handler)
+        opener.add_handler(handler())
     return opener
 
 
@@ -445,7 +443,12 @@ def download(names: tuple[str, ...], options: DownloadOptions, progress: Downloa
     """Download the named datasets; Problems, after trying all, if any failed."""
     if options.mirror is not None:
         check_address(options.mirror)
-    chosen = _choose_datasets(names)
+    if ALL_DATASETS not in names:
+        chosen = tuple(dict.fromkeys(find_dataset(name).name for name in names))
+    elif len(names) > 1:
+        raise UsageError("name datasets or all, not both")
+    else:
+        chosen = tuple(dataset.name for dataset in list_datasets())
     failures: list[BenchError] = []
     for name in chosen:
         try:
@@ -460,15 +463,6 @@ def download(names: tuple[str, ...], options: DownloadOptions, progress: Downloa
         raise Problems(failures)
 
 
-def _choose_datasets(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the chosen datasets, each once."""
-    if ALL_DATASETS not in names:
-        return tuple(dict.fromkeys(find_dataset(name).name for name in names))
-    if len(names) > 1:
-        raise UsageError("name datasets or all, not both")
-    return tuple(dataset.name for dataset in list_datasets())
-
-
 def _download_dataset(
     name: str, options: DownloadOptions, progress: DownloadProgress, *, is_alone: bool
 ) -> None:
@@ -480,32 +474,43 @@ def _download_dataset(
         return
     with _lock_dataset(name, progress):
         files = _list_files(name, options, progress)
-        missing = [file for file in files if _is_missing(name, file, progress)]
-        if missing and options.own is not None:
-            copies = find_copies(name, files, options.own, is_shared=not is_alone)
-            _take_copies(name, missing, copies, options, progress)
-        elif options.own is not None:
+        missing = []
+        for file in files:
+            presence = check_presence(name, file)
+            if presence is not Presence.COMPLETE:
+                missing.append(file)
+            if presence is Presence.DIFFERS:
+                progress.note(
+                    f"{file.name}: is here, and is not the file that was pinned; replacing it"
+                )
+        if options.own is not None and not missing:
             if not options.own.exists():
                 raise UsageError(f"--from: there is no file or folder {options.own}")
             progress.note(f"{name}: is here already, so {options.own} was not looked at")
-        elif missing:
+        elif options.own is not None:
+            copies = find_copies(name, files, options.own, is_shared=not is_alone)
+            _take_copies(name, missing, copies, options, progress)
+        else:
             _refuse_without_pin(name, missing, options)
             for file in missing:
+                urls = source.list_urls(file)
+                if options.mirror:
+                    urls = (f"{options.mirror.rstrip('/')}/{name}/{file.name}", *urls)
+                target = locate_folder(name) / file.name
+                digest = fetch_file(file, urls, target, progress, dataset=name)
                 is_reported = len(files) <= _MAX_REPORTED_FILES
-                mirror = (
-                    (f"{options.mirror.rstrip('/')}/{name}/{file.name}",) if options.mirror else ()
-                )
-                urls = mirror + find_source(name).list_urls(file)
-                digest = fetch_file(
-                    file, urls, locate_folder(name) / file.name, progress, dataset=name
-                )
-                if is_reported:
-                    _record_arrival(name, file, digest, progress)
-                else:
-                    record_receipt(name, file, digest)
+                _record_arrival(name, file, digest, progress if is_reported else None)
         place = find_download(name)
         if place is None:
-            raise DownloadFailed(_describe_missing(name, files))
+            absent = [
+                file.name
+                for file in files
+                if file.layer is None and check_presence(name, file) is not Presence.COMPLETE
+            ]
+            raise DownloadFailed(
+                f"{name}: {format_names(absent)} is still missing; download it, or give it with "
+                "--from"
+            )
         progress.note(f"{name}: complete in {place}")
 
 
@@ -513,32 +518,22 @@ def _list_files(
     name: str, options: DownloadOptions, progress: DownloadProgress
 ) -> tuple[SourceFile, ...]:
     """List the files to download; those of a tree are listed by its host."""
-    listing = find_source(name).listing
-    if listing is None:
-        return list_files(name)
-    if options.own is not None:
+    listing, files = find_source(name).listing, list_files(name)
+    if listing is not None and options.own is not None:
         raise UsageError(
             f"--from: {name} is a tree of files that are not pinned; give your folder to a "
             "command with --data"
         )
-    if not (known := list_files(name)):
-        if not options.takes_unpinned:
-            raise UsageError(_format_pin_error(name, f"the files of {name}"))
-        from recall_bench.features.datasets.download import fetch_listing
-
-        known = fetch_listing(listing)
-        if not known:
-            raise DownloadFailed(f"{name}: {listing.url} lists no file")
-        remember_files(name, listing.url, known)
-        progress.note(f"{name}: {len(known):,} files are listed")
-    return known
-
-
-def _is_missing(name: str, file: SourceFile, progress: DownloadProgress) -> bool:
-    presence = check_presence(name, file)
-    if presence is Presence.DIFFERS:
-        progress.note(f"{file.name}: is here, and is not the file that was pinned; replacing it")
-    return presence is not Presence.COMPLETE
+    if listing is None or files:
+        return files
+    if not options.takes_unpinned:
+        raise _make_pin_error(name, f"the files of {name}")
+    files = fetch_listing(listing)
+    if not files:
+        raise DownloadFailed(f"{name}: {listing.url} lists no file")
+    remember_files(name, listing.url, files)
+    progress.note(f"{name}: {len(files):,} files are listed")
+    return files
 
 
 def _take_copies(
@@ -549,9 +544,9 @@ def _take_copies(
     progress: DownloadProgress,
 ) -> None:
     """Take over the given files; a missing optional layer is reported, not a failure."""
-    given = [file for file in missing if file.name in copies]
-    _refuse_without_pin(name, given, options)
-    for file in given:
+    own = [file for file in missing if file.name in copies]
+    _refuse_without_pin(name, own, options)
+    for file in own:
         digest = take_copy(file, copies[file.name], locate_folder(name) / file.name)
         _record_arrival(name, file, digest, progress)
     for file in missing:
@@ -559,9 +554,13 @@ def _take_copies(
             progress.note(f"{file.name}: not given, so the layer {file.layer!r} stays absent")
 
 
-def _record_arrival(name: str, file: SourceFile, digest: str, progress: DownloadProgress) -> None:
+def _record_arrival(
+    name: str, file: SourceFile, digest: str, progress: DownloadProgress | None
+) -> None:
     """Record and report a file; the report of an unpinned one has its digest, for pinning."""
     record_receipt(name, file, digest)
+    if progress is None:
+        return
     size = read_receipt(name, file).bytes
     if file.sha256 is not None:
         progress.note(f"{file.name}: {format_size(size)}, as pinned")
@@ -570,27 +569,17 @@ def _record_arrival(name: str, file: SourceFile, digest: str, progress: Download
         progress.note(f"{file.name}: not pinned; {size:,} bytes{expected}, sha256 = {digest}")
 
 
-def _refuse_without_pin(name: str, missing: list[SourceFile], options: DownloadOptions) -> None:
-    unpinned = [file.name for file in missing if file.sha256 is None]
-    if not unpinned or options.takes_unpinned or find_source(name).listing is not None:
-        return
-    raise UsageError(_format_pin_error(name, format_names(unpinned)))
+def _refuse_without_pin(name: str, files: list[SourceFile], options: DownloadOptions) -> None:
+    unpinned = [file.name for file in files if file.sha256 is None]
+    if unpinned and not options.takes_unpinned and find_source(name).listing is None:
+        raise _make_pin_error(name, format_names(unpinned))
 
 
-def _format_pin_error(name: str, what: str) -> str:
-    return (
+def _make_pin_error(name: str, what: str) -> UsageError:
+    return UsageError(
         f"{name}: no sha-256 of {what} was published, so the download cannot be checked; "
         "--unpinned takes it as it comes and prints what it is"
     )
-
-
-def _describe_missing(name: str, files: tuple[SourceFile, ...]) -> str:
-    absent = [
-        file.name
-        for file in files
-        if file.layer is None and check_presence(name, file) is not Presence.COMPLETE
-    ]
-    return f"{name}: {format_names(absent)} is still missing; download it, or give it with --from"
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Figures of groups of questions: all of them, the answerable ones, and each category."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from recall_bench.core.grouping import group_by
@@ -71,44 +71,32 @@ def group_scores(
 ) -> tuple[EvalGroup, ...]:
     """All questions, those with and without an answer where there are both, and each category."""
     wanted = frozenset(headline) if with_intervals else frozenset()
-    # Figures are summed once for each category and kind of question, and groups add these up.
-    cells = {
-        key: _ScoreCell(questions, _sum_figures(questions))
-        for key, questions in group_by(
-            scored, lambda each: (each.category, each.is_answerable)
-        ).items()
-    }
-    groups = [_build_group(ALL, [*cells.values()], wanted)]
-    answerable = [cell for (_, is_answerable), cell in cells.items() if is_answerable]
-    unanswerable = [cell for (_, is_answerable), cell in cells.items() if not is_answerable]
-    if answerable and unanswerable:
-        groups.append(_build_group(ANSWERABLE, answerable, wanted))
-        groups.append(_build_group(UNANSWERABLE, unanswerable, wanted))
-    for category, keys in group_by(cells, lambda key: key[0]).items():
-        group = _build_group(category, [cells[key] for key in keys], wanted)
-        groups.append(group.replace(is_category=True))
+    groups = [_build_group(ALL, scored, wanted)]
+    by_kind = group_by(scored, lambda question: question.is_answerable)
+    if len(by_kind) > 1:
+        groups.append(_build_group(ANSWERABLE, by_kind[True], wanted))
+        groups.append(_build_group(UNANSWERABLE, by_kind[False], wanted))
+    for category, questions in group_by(scored, lambda question: question.category).items():
+        groups.append(_build_group(category, questions, wanted).replace(is_category=True))
     return tuple(groups)
 
 
 def average_categories(groups: Iterable[EvalGroup]) -> EvalGroup:
     """The mean of the categories among these groups, each counting the same."""
-    categories = [each for each in groups if each.is_category]
+    categories = [group for group in groups if group.is_category]
     names = dict.fromkeys(name for group in categories for name in group.figures)
     figures = {}
     for name in names:
-        found = [group.figures[name] for group in categories if name in group.figures]
+        own = [group.figures[name] for group in categories if name in group.figures]
         figures[name] = EvalEstimate(
             name=name,
-            mean=fmean(each.mean for each in found),
-            counted=sum(each.counted for each in found),
-            chance=_average_known([each.chance for each in found]),
-            ceiling=_average_known([each.ceiling for each in found]),
+            mean=fmean(estimate.mean for estimate in own),
+            counted=sum(estimate.counted for estimate in own),
+            chance=_average_all([estimate.chance for estimate in own]),
+            ceiling=_average_all([estimate.ceiling for estimate in own]),
         )
-    return EvalGroup(
-        name=CATEGORY_AVERAGE,
-        questions=sum(each.questions for each in categories),
-        figures=figures,
-    )
+    questions = sum(group.questions for group in categories)
+    return EvalGroup(name=CATEGORY_AVERAGE, questions=questions, figures=figures)
 
 
 def count_abstentions(scored: Iterable[ScoredQuestion]) -> AbstentionCounts | None:
@@ -142,106 +130,34 @@ def count_outcomes(scored: Sequence[ScoredQuestion]) -> EvalCounts:
     )
 
 
-@dataclass(slots=True)
-class _ValueSum:
-    count: int = 0
-    total: float = 0.0
-
-    def add(self, other: "_ValueSum") -> None:
-        self.count += other.count
-        self.total += other.total
-
-
-@dataclass(slots=True)
-class _FigureSum:
-    """The sums of one figure, of its chance, and of its ceiling."""
-
-    values: _ValueSum = field(default_factory=_ValueSum)
-    chance: _ValueSum = field(default_factory=_ValueSum)
-    ceiling: _ValueSum = field(default_factory=_ValueSum)
-
-    def add(self, other: "_FigureSum") -> None:
-        self.values.add(other.values)
-        self.chance.add(other.chance)
-        self.ceiling.add(other.ceiling)
-
-
-@dataclass(frozen=True, slots=True)
-class _ScoreCell:
-    """Questions of one category that all have an answer, or all have none."""
-
-    questions: Sequence[ScoredQuestion]
-    sums: Mapping[str, _FigureSum]
-
-
-def _sum_figures(questions: Iterable[ScoredQuestion]) -> dict[str, _FigureSum]:
-    sums: dict[str, _FigureSum] = {}
-    for each in questions:
-        for name, value in each.figures.items():
-            held = sums.setdefault(name, _FigureSum())
-            held.values.count += 1
-            held.values.total += value
-            if (chance := each.chance.get(name)) is not None:
-                held.chance.count += 1
-                held.chance.total += chance
-            if (ceiling := each.ceiling.get(name)) is not None:
-                held.ceiling.count += 1
-                held.ceiling.total += ceiling
-    return sums
-
-
-def _build_group(name: str, cells: Sequence[_ScoreCell], wanted: frozenset[str]) -> EvalGroup:
-    sums: dict[str, _FigureSum] = {}
-    for cell in cells:
-        for figure, found in cell.sums.items():
-            sums.setdefault(figure, _FigureSum()).add(found)
-    questions = [each for cell in cells for each in cell.questions]
-    intervals = _compute_intervals(questions, wanted)
-    return EvalGroup(
-        name=name,
-        questions=len(questions),
-        figures={
-            figure: _build_estimate(figure, found, intervals.get(figure))
-            for figure, found in sums.items()
-        },
-    )
-
-
-def _build_estimate(
-    name: str, sums: _FigureSum, interval: tuple[float, float] | None
-) -> EvalEstimate:
-    """The means; chance and ceiling only where they are known of every question."""
-    count = sums.values.count
-    chance, ceiling = (
-        each.total / count if each.count == count else None for each in (sums.chance, sums.ceiling)
-    )
-    return EvalEstimate(
-        name=name,
-        mean=sums.values.total / count,
-        counted=count,
-        interval=interval,
-        chance=chance,
-        ceiling=ceiling,
-    )
-
-
-def _compute_intervals(
-    questions: Sequence[ScoredQuestion], wanted: frozenset[str]
-) -> dict[str, tuple[float, float] | None]:
-    intervals = {}
-    for name in wanted:
-        counted = [each for each in questions if name in each.figures]
-        estimate = estimate_mean(
-            [each.figures[name] for each in counted],
-            [each.item for each in counted],
-            [each.scenario for each in counted],
-            limits=(0.0, 1.0),
+def _build_group(
+    name: str, questions: Sequence[ScoredQuestion], wanted: frozenset[str]
+) -> EvalGroup:
+    """The means of every figure; those that are wanted have an interval."""
+    holders: defaultdict[str, list[ScoredQuestion]] = defaultdict(list)
+    for question in questions:
+        for figure in question.figures:
+            holders[figure].append(question)
+    figures = {}
+    for figure, own in holders.items():
+        values = [question.figures[figure] for question in own]
+        interval = None
+        if figure in wanted:
+            items, scenarios = [q.item for q in own], [q.scenario for q in own]
+            estimate = estimate_mean(values, items, scenarios, limits=(0.0, 1.0))
+            interval = None if estimate is None else estimate.interval
+        figures[figure] = EvalEstimate(
+            name=figure,
+            mean=sum(values) / len(values),
+            counted=len(values),
+            interval=interval,
+            chance=_average_all([question.chance.get(figure) for question in own]),
+            ceiling=_average_all([question.ceiling.get(figure) for question in own]),
         )
-        intervals[name] = None if estimate is None else estimate.interval
-    return intervals
+    return EvalGroup(name=name, questions=len(questions), figures=figures)
 
 
-def _average_known(values: Sequence[float | None]) -> float | None:
+def _average_all(values: Sequence[float | None]) -> float | None:
     """The mean, if all of them are known."""
     known = [value for value in values if value is not None]
-    return fmean(known) if known and len(known) == len(values) else None
+    return sum(known) / len(known) if known and len(known) == len(values) else None
