@@ -31,11 +31,11 @@ def list_command(data: Path | None, systems: bool, ranges: bool, as_json: bool) 
             raise UsageError("--systems: systems are in no data folder; leave out --data")
         _list_systems(as_json)
         return
-    found = list_personas(data)
+    personas = list_personas(data)
     if as_json:
-        click.echo(format_json(found))
+        click.echo(format_json(personas))
         return
-    for persona in found:
+    for persona in personas:
         click.echo(f"{persona.id}  {persona.name}, {persona.role}")
         for story in persona.stories:
             click.echo(f"    {story.arcs}  {_format_size(story)}")
@@ -53,12 +53,12 @@ def _format_size(story: "StoryEntry") -> str:
 def _list_systems(as_json: bool) -> None:
     from recall_bench.core.user_code import describe_plugins
 
-    found = describe_plugins("systems")
+    plugins = describe_plugins("systems")
     if as_json:
-        click.echo(format_json([{"name": name, "description": text} for name, text in found]))
+        click.echo(format_json([{"name": name, "description": text} for name, text in plugins]))
         return
-    width = max((len(name) for name, _ in found), default=0)
-    for name, text in found:
+    width = max((len(name) for name, _ in plugins), default=0)
+    for name, text in plugins:
         click.echo(f"{name:{width}}  {text}".rstrip())
 
 

@@ -147,15 +147,15 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer v
         ctx: click.Context | None,
     ) -> int | float:
         """The number of units; whole milliseconds."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", str(value).strip())
-        if found is None:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", str(value).strip())
+        if match is None:
             self.fail(f"{value!r} is not a time; write it like 30s, 500ms or 2m", param, ctx)
-        number, unit = float(found[1]), found[2] or self._unit
+        number, unit = float(match[1]), match[2] or self._unit
         converted = number * _SECONDS[unit] / _SECONDS[self._unit]
         if converted <= 0 or (self._unit == "ms" and converted < 1):
             self.fail(f"{value} is too short; use at least 1 ms", param, ctx)
         is_typed = isinstance(value, str) and not (ctx and ctx.resilient_parsing)
-        if is_typed and found[2] is None and self._is_doubtful(number):
+        if is_typed and match[2] is None and self._is_doubtful(number):
             flag = param.opts[-1] if param else "the time"
             click.echo(
                 f"warning: {flag} {value} was read as {value} {self._unit}; write {value}s or "

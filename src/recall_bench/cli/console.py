@@ -68,12 +68,12 @@ def show_build(persona: str, days: int) -> Iterator[Callable[[int], None]]:
         yield lambda _: None
         return
     with click.progressbar(length=days, label=f"simulating {persona}", file=sys.stderr) as bar:
-        reached = 0
+        day_before = 0
 
         def update(day: int) -> None:
-            nonlocal reached
-            bar.update(day - reached)
-            reached = day
+            nonlocal day_before
+            bar.update(day - day_before)
+            day_before = day
 
         yield update
         update(days)
@@ -90,9 +90,9 @@ def print_table(table: "Table") -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    shown = RichTable(box=None, pad_edge=False)
+    printed = RichTable(box=None, pad_edge=False)
     for column in table.columns:
-        shown.add_column(column.head, justify="left" if column.is_text else "right")
+        printed.add_column(column.head, justify="left" if column.is_text else "right")
     for row in table.rows:
-        shown.add_row(*map(Text, row))
-    Console().print(shown)
+        printed.add_row(*map(Text, row))
+    Console().print(printed)

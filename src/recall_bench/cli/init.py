@@ -41,7 +41,9 @@ def init_command(folder: Path) -> None:
     FOLDER is the current one unless it is given. Files that exist are never overwritten.
     """
     folder_of_templates = files("recall_bench.cli") / "templates"
-    texts = {name: (folder_of_templates / each).read_bytes() for name, each in _TEMPLATES.items()}
+    texts = {
+        name: (folder_of_templates / template).read_bytes() for name, template in _TEMPLATES.items()
+    }
     # A command that was killed may have written some of them.
     if taken := [name for name, text in texts.items() if _is_other(folder / name, text)]:
         raise UsageError(

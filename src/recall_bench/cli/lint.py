@@ -52,12 +52,12 @@ def lint_command(
     stories = [find_story(folder, arcs) for folder in folders.values()]
     reports = []
     for story in stories:
-        found = lint_story(story.folder, arcs=story.arcs, lints=lints).filter_severity(
+        report = lint_story(story.folder, arcs=story.arcs, lints=lints).filter_severity(
             Severity(severity)
         )
-        reports.append(found)
+        reports.append(report)
         if not as_json:
-            click.echo(render_lint_report(found, everything=everything) + "\n")
+            click.echo(render_lint_report(report, everything=everything) + "\n")
     if as_json:
         click.echo(format_json(reports))
     errors = sum(report.count(Severity.ERROR) for report in reports)

@@ -318,15 +318,15 @@ def list_names() -> list[str]:
 
 def group_commands() -> dict[str, list[Command]]:
     """The commands by section; those of the first screen are a section of their own."""
-    shown = [read_commands()[name] for name in list_names()]
-    sections = (*_SECTIONS, *sorted({command.section for command in shown} - {*_SECTIONS}))
+    commands = [read_commands()[name] for name in list_names()]
+    sections = (*_SECTIONS, *sorted({command.section for command in commands} - {*_SECTIONS}))
     rest = {
         section: [
-            command for command in shown if command.section == section and not command.is_first
+            command for command in commands if command.section == section and not command.is_first
         ]
         for section in sections
     }
-    first = [command for command in shown if command.is_first]
+    first = [command for command in commands if command.is_first]
     return {"Start here": first, **{name: group for name, group in rest.items() if group}}
 
 

@@ -109,8 +109,8 @@ def combine_options(*options: Callable[[Any], Any]) -> Callable[[CommandT], Comm
     """One decorator that adds all of them, in this order."""
 
     def add(command: CommandT) -> CommandT:
-        for each in reversed(options):
-            command = each(command)
+        for decorate in reversed(options):
+            command = decorate(command)
         return command
 
     return add
@@ -273,14 +273,14 @@ def parse_config(words: tuple[str, ...]) -> dict[str, object]:
     """The settings in the values of `--config KEY=VALUE`."""
     from recall_bench.core.yaml12 import Document
 
-    found: dict[str, object] = {}
+    settings: dict[str, object] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
             problem = "has no key before '='" if equals else "has no '='"
             raise UsageError(f"--config: {word!r} {problem}; write KEY=VALUE")
-        found[key] = Document(f"--config {key}", value).content
-    return found
+        settings[key] = Document(f"--config {key}", value).content
+    return settings
 
 
 def build_system_settings(adapter: str, flags: dict[str, Any]) -> Settings:
@@ -300,11 +300,11 @@ def read_flags(profile: Path | None, flags: dict[str, Any]) -> Settings:
         click.echo(f"note: settings from {FOUND_PROFILE} in this folder", err=True)
     words = flags.pop("config")
     more = flags.pop("more", {})
-    given = {**select_given(flags), **more}
+    values = {**select_given(flags), **more}
     if profile is None:
-        settings = apply_overrides(Settings(), given)
+        settings = apply_overrides(Settings(), values)
     else:
         from recall_bench.core.profile import read_settings
 
-        settings = read_settings(profile, given)
+        settings = read_settings(profile, values)
     return replace(settings, config={**settings.config, **parse_config(words)})

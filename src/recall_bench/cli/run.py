@@ -144,19 +144,17 @@ def warn_lost_questions(job: "Job") -> "Iterator[str]":
 
     for card in plan.scenarios:
         items = job.questions[card.id].items
-        asked = {
+        ids = {
             items[i].id
             for point in plan_checkpoints(items, card.last_day, plan)
             for i in point.asked
         }
         lost = [
-            item.id
-            for item in find_lost_questions(job.components.load(card.id))
-            if item.id in asked
+            item.id for item in find_lost_questions(job.components.load(card.id)) if item.id in ids
         ]
         if lost:
             yield (
-                f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that is "
+                f"{card.id}: {len(lost)} of {len(ids)} questions ask for an exact value that is "
                 f"in the logs but not in the {plan.ingest} fed up to then; no system can know it: "
                 f"{', '.join(lost[:_MAX_NAMED])}{', …' if len(lost) > _MAX_NAMED else ''}"
             )
@@ -227,7 +225,9 @@ def find_problem(finished: "RunResult") -> str | None:
     unasked = (finished.part or overall).open
     if not unasked and (unjudged := _describe_open_verdicts(finished)):
         return unjudged
-    failures = (each for persona in finished.summary.personas for each in persona.feed_failures)
+    failures = (
+        failure for persona in finished.summary.personas for failure in persona.feed_failures
+    )
     first = next(failures, None)
     why = "" if first is None else f" ({first.stage} failed: {first.message})"
     return (
@@ -244,7 +244,7 @@ def _describe_open_verdicts(finished: "RunResult") -> str | None:
             f"{format_quantity(reviews, 'review')} still to be done; run the same command again to "
             "continue"
         )
-    if others := sum(each.open for each in finished.summary.other_verdicts):
+    if others := sum(verdict.open for verdict in finished.summary.other_verdicts):
         return (
             f"{format_quantity(others, 'verdict')} of other judges missing; run the same command "
             "again to continue"
@@ -332,8 +332,8 @@ def print_page_place(finished: "RunResult", page: Path | None, *, to_stderr: boo
     if page is None and not overall.counted + overall.measured:
         return
     place = quote(str(finished.folder.path))
-    shown = f"recall-bench report {place}  # writes the page" if page is None else str(page)
-    _print_step("Page", shown, to_stderr=to_stderr)
+    step = f"recall-bench report {place}  # writes the page" if page is None else str(page)
+    _print_step("Page", step, to_stderr=to_stderr)
 
 
 def print_next_steps(finished: "RunResult", settings: "Settings") -> None:
@@ -395,8 +395,8 @@ def print_outline(settings: "Settings", *, as_json: bool) -> None:
     with forward_to_stderr(), dry_plan(settings, show_build) as job:
         for warning in job.warnings:
             click.echo(f"note: {warning}", err=True)
-        shown = make_outline(job)
-    click.echo(format_json(shown) if as_json else render_outline(shown))
+        outline = make_outline(job)
+    click.echo(format_json(outline) if as_json else render_outline(outline))
 
 
 _OUTPUT_FLAGS = ("no_heatmap_png", "page", "keep_going", "quiet", "verbose")
@@ -465,16 +465,18 @@ def plan_command(
     for name in _OUTPUT_FLAGS:
         flags.pop(name)
     settings = replace(read_flags(profile, resolve_file_settings(flags)), dry_run=False)
-    said = StatedTimes(answer_s=answer_s, day_s=day_s, verdict_s=verdict_s)
-    if not (estimates or earlier or any(each is not None for each in (answer_s, day_s, verdict_s))):
+    times = StatedTimes(answer_s=answer_s, day_s=day_s, verdict_s=verdict_s)
+    if not (
+        estimates or earlier or any(stated is not None for stated in (answer_s, day_s, verdict_s))
+    ):
         print_outline(settings, as_json=as_json)
         return
     with forward_to_stderr(), dry_plan(settings, show_build) as job:
         for warning in job.warnings:
             click.echo(f"note: {warning}", err=True)
-        found = estimate_run(job, earlier=earlier, stated_s=said)
-    click.echo(format_json(found) if as_json else render_estimate(found))
+        estimate = estimate_run(job, earlier=earlier, stated_s=times)
+    click.echo(format_json(estimate) if as_json else render_estimate(estimate))
 
 
-_OWN_FLAGS = {each.name for each in plan_command.params} | {"as_grid"}
-plan_command.params += [each for each in run_command.params if each.name not in _OWN_FLAGS]
+_OWN_FLAGS = {param.name for param in plan_command.params} | {"as_grid"}
+plan_command.params += [param for param in run_command.params if param.name not in _OWN_FLAGS]

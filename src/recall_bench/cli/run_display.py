@@ -112,9 +112,9 @@ class RunWatch:
         """Count what is owed, and what an earlier process did, at the first event."""
         if not self._owed:
             self._owed = self._job.count_owed(states)
-            for name, each in states.scenarios.items():
-                for row, plan in enumerate(each.checkpoint_plans):
-                    self._done[name, plan.checkpoint.label] = each.count_done(row)
+            for name, scenario in states.scenarios.items():
+                for row, plan in enumerate(scenario.checkpoint_plans):
+                    self._done[name, plan.checkpoint.label] = scenario.count_done(row)
             self._total = sum(self._done.values())
 
     def _count_outcome(self, trial: Trial, states: TrialStates) -> None:
@@ -240,7 +240,7 @@ class RunOverview:
         """Handle an event."""
         if self._states is None:
             self._owed = self._job.count_owed(states)
-            self._done_before = sum(each.done_count for each in states.scenarios.values())
+            self._done_before = sum(scenario.done_count for scenario in states.scenarios.values())
             self._since = monotonic()
             self._states = states
         self._watch(event, states)
@@ -262,13 +262,13 @@ class RunOverview:
     def describe(self, states: TrialStates, seconds: float) -> str:
         """Progress, rate, errors, cost and remaining time after these seconds, in one line."""
         scenarios = list(states.scenarios.values())
-        done = sum(each.done_count for each in scenarios)
+        done = sum(scenario.done_count for scenario in scenarios)
         share = 100 * done / self._owed if self._owed else 100.0
         words = [f"{done:,} of {self._owed:,} trials ({share:.0f} %)"]
         rate = (done - self._done_before) / seconds if seconds else 0.0
         if rate:
             words.append(f"{rate:,.1f} a second" if rate >= 1 else f"{60 * rate:,.1f} a minute")
-        words.append(format_quantity(sum(each.error_count for each in scenarios), "error"))
+        words.append(format_quantity(sum(scenario.error_count for scenario in scenarios), "error"))
         cost = states.usage + states.reading_usage
         if cost.cost_usd or cost.tokens:
             words.append(f"{format_dollars(cost)}, {cost.tokens:,} tokens")
@@ -306,8 +306,8 @@ def watch_run(
         yield RunWatch(job, _SilentDisplay(), is_terse=True), lambda _: None
         return
     if job.settings.executor is Executor.LOCAL:
-        with open_display() as shown:
-            yield RunWatch(job, shown, is_terse=is_terse), lambda _: None
+        with open_display() as display:
+            yield RunWatch(job, display, is_terse=is_terse), lambda _: None
         return
     with _open_screen() as (screen, every_s):
         overview, stopped = RunOverview(job, screen, is_terse=is_terse), threading.Event()

@@ -227,10 +227,10 @@ def sweep_folder(folder: Path) -> None:
     """Remove what processes that have ended left directly in the folder."""
     try:
         with os.scandir(folder) as entries:
-            left = [entry for entry in entries if _is_left(entry.name)]
+            leftovers = [entry for entry in entries if _is_left(entry.name)]
     except OSError:
         return
-    for entry in left:
+    for entry in leftovers:
         with suppress(OSError):
             owner = entry.stat(follow_symlinks=False).st_uid
             # In a folder that is shared, others can use our names for what is theirs.
@@ -245,7 +245,7 @@ def sweep_folder(folder: Path) -> None:
 def _is_left(name: str) -> bool:
     if not name.startswith((".", _PREFIX)):
         return False
-    owner = next((found for each in _NAMES if (found := each.fullmatch(name))), None)
+    owner = next((match for pattern in _NAMES if (match := pattern.fullmatch(name))), None)
     return (
         owner is not None
         and owner["machine"] == _identify_machine()

@@ -47,9 +47,9 @@ def find_conflicting_package() -> str | None:
         if name.endswith(("-info", "_info"))
     ):
         return None
-    found = get_part_version(FOREIGN)
+    version = get_part_version(FOREIGN)
     return (
-        f"the package {FOREIGN} {found} is installed beside {DISTRIBUTION}, and both provide the "
+        f"the package {FOREIGN} {version} is installed beside {DISTRIBUTION}, and both provide the "
         f"module recall_bench; pip uninstall {FOREIGN}, then install {DISTRIBUTION} again"
     )
 

@@ -45,18 +45,18 @@ def describe_environment(adapter: str | None) -> EnvironmentCard:
 @cache
 def _list_packages() -> tuple[tuple[str, str], ...]:
     try:
-        wanted = requires(DISTRIBUTION) or []
+        lines = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
         return ()
-    used = (each for each in wanted if not re.search(r"extra\s*==\s*['\"]dev['\"]", each))
-    names = {re.split(r"[^\w.-]", each, maxsplit=1)[0] for each in used}
-    found = []
+    requirements = (line for line in lines if not re.search(r"extra\s*==\s*['\"]dev['\"]", line))
+    names = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in requirements}
+    versions = []
     for name in sorted(names, key=str.lower):
         try:
-            found.append((name, version(name)))
+            versions.append((name, version(name)))
         except PackageNotFoundError:
             continue
-    return tuple(found)
+    return tuple(versions)
 
 
 def list_adapter_files(target: str) -> Iterator[FileCard]:

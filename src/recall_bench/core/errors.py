@@ -300,8 +300,8 @@ class UnreadableVerdict(JudgeFault):
 def find_full_disk(error: BaseException) -> OSError | None:
     """Return the error of a full disk, if that is all that is wrong, in one task or in several."""
     if isinstance(error, BaseExceptionGroup):
-        found = [find_full_disk(exception) for exception in error.exceptions]
-        return None if None in found else found[0]
+        exceptions = [find_full_disk(exception) for exception in error.exceptions]
+        return None if None in exceptions else exceptions[0]
     return error if isinstance(error, OSError) and error.errno in DISK_FULL else None
 
 

@@ -118,7 +118,7 @@ def _hold_keys(texts: Iterable[str]) -> bool:
 
 def _redact_record(record: R, redactor: TreeRedactor) -> R:
     content = msgspec.json.decode(msgspec.json.encode(record))
-    found = redactor.redact(content)
-    if found is content:
+    clean = redactor.redact(content)
+    if clean is content:
         return record
-    return msgspec.json.decode(msgspec.json.encode(found), type=type(record))
+    return msgspec.json.decode(msgspec.json.encode(clean), type=type(record))

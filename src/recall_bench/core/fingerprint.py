@@ -32,11 +32,11 @@ def digest_questions(items: Sequence[Item]) -> str:
 
     Templates and kinds are left out: they change no question, only intervals and tables.
     """
-    asked = tuple(
+    questions = tuple(
         item.replace(template=None, kind=None) if item.template or item.kind else item
         for item in items
     )
-    return digest_content(asked)
+    return digest_content(questions)
 
 
 def build_scenario_card(scenario: Scenario) -> ScenarioCard:

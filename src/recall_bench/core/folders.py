@@ -91,12 +91,12 @@ def measure_folder(folder: Path) -> int:
 def refuse_other_folder(folder: Path) -> None:
     """Raise DataError unless this is a folder of ours in which no other user can write."""
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError as error:
         raise DataError(f"{folder} cannot be read ({error.strerror})") from error
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise DataError(f"{folder} is not a folder; links are not followed")
-    if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
+    if os.name == "posix" and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
         raise DataError(
             f"{folder} can be written by other users; make it writable for yourself alone"
         )
@@ -154,8 +154,8 @@ def copy_file(source: str | Path, target: str | Path) -> str | Path:
     try:
         from fcntl import ioctl
 
-        with Path(source).open("rb") as read, Path(target).open("wb") as write:
-            ioctl(write, _FICLONE, read.fileno())
+        with Path(source).open("rb") as original, Path(target).open("wb") as write:
+            ioctl(write, _FICLONE, original.fileno())
         shutil.copystat(source, target)
         return target
     except (ImportError, OSError):

@@ -254,8 +254,8 @@ def serve_forks() -> str:
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 3)
         if message.startswith((READ_CODE, REAP)):
-            kept = os.WNOWAIT if message.startswith(READ_CODE) else 0
-            control.send(b"%d" % _wait_for_child(int(message[len(REAP) :]), kept))
+            options = os.WNOWAIT if message.startswith(READ_CODE) else 0
+            control.send(b"%d" % _wait_for_child(int(message[len(REAP) :]), options))
             continue
         if not message.startswith(FORK):
             os._exit(0)
@@ -277,10 +277,10 @@ def serve_forks() -> str:
 
 def _wait_for_child(pid: int, flags: int) -> int:
     """The exit code of a child, as `subprocess` counts."""
-    found = os.waitid(os.P_PID, pid, os.WEXITED | flags)
-    if found is None:
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | flags)
+    if ended is None:
         raise AssertionError("waiting without WNOHANG returns a child")
-    return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 _OUTPUT_LOST = 120

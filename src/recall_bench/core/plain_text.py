@@ -45,8 +45,8 @@ def format_fact(label: str, words: str, *, width: int = WIDTH) -> list[str]:
 
 def format_heading(title: str, *, rule: str = "─", width: int = WIDTH) -> list[str]:
     """Format a title with a rule below it."""
-    shown = clean_text(title)[:width]
-    return [shown, rule * len(shown)]
+    words = clean_text(title)[:width]
+    return [words, rule * len(words)]
 
 
 def format_quantity(count: int, one: str, many: str | None = None) -> str:
@@ -137,7 +137,7 @@ def _pair_columns(rows: Sequence[Sequence[str]]) -> Iterator[list[tuple[str, str
 
 def _find_gap(pair: Iterable[tuple[str, str]]) -> str:
     """A space if in any row the end of one cell touches the start of the next."""
-    touches = any(left[-1:].strip() and right[:1].strip() for left, right in pair)
+    touches = any(before[-1:].strip() and right[:1].strip() for before, right in pair)
     return " " if touches else ""
 
 

@@ -275,7 +275,9 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
         """The ids of the questions of a scenario that are left out as bad."""
         named = () if self.labels is None else self.labels.left_out
         start = f"{scenario}/"
-        return frozenset(each.removeprefix(start) for each in named if each.startswith(start))
+        return frozenset(
+            question.removeprefix(start) for question in named if question.startswith(start)
+        )
 
     @property
     def questions_digest(self) -> str:
@@ -347,23 +349,23 @@ def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint,
     Each word may be a list separated by commas or blanks. `every:N` is every Nth day of a history
     of `last_day` days, and its last day; the step may have a unit, as in `every:2w`.
     """
-    found: dict[int, Checkpoint] = {}
+    by_days: dict[int, Checkpoint] = {}
     for checkpoint in _list_ranges(words, last_day):
-        found.setdefault(checkpoint.days, checkpoint)
-    if not found:
+        by_days.setdefault(checkpoint.days, checkpoint)
+    if not by_days:
         raise UsageError("--ranges: no range given; give for example 30d,90d,full")
-    return tuple(sorted(found.values(), key=lambda checkpoint: checkpoint.days))
+    return tuple(sorted(by_days.values(), key=lambda checkpoint: checkpoint.days))
 
 
 def find_other_names(words: Iterable[str | int], last_day: int) -> dict[str, str]:
     """The names that are left out because their day has another name, which comes with them."""
     first: dict[int, str] = {}
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for checkpoint in _list_ranges(words, last_day):
         name = first.setdefault(checkpoint.days, checkpoint.label)
         if name != checkpoint.label:
-            found[checkpoint.label] = name
-    return found
+            names[checkpoint.label] = name
+    return names
 
 
 def _list_ranges(words: Iterable[str | int], last_day: int) -> Iterator[Checkpoint]:

@@ -105,9 +105,9 @@ def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None =
 
 
 def _apply_profile(path: Path) -> Settings:
-    given = read_profile(path)
+    profile = read_profile(path)
     try:
-        return apply_overrides(Settings(), given)
+        return apply_overrides(Settings(), profile)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
 
@@ -144,12 +144,12 @@ def _list_keys(section: type[_ProfileSection]) -> str:
 
 
 def _refuse_unknown(raw: dict[str, Any], section: type[_ProfileSection], where: str) -> None:
-    known = {f.encode_name: f for f in msgspec.structs.fields(section)}
+    fields = {f.encode_name: f for f in msgspec.structs.fields(section)}
     for key, value in raw.items():
-        if key not in known:
-            hint = suggest(key, known, f"known keys: {_list_keys(section)}")
+        if key not in fields:
+            hint = suggest(key, fields, f"known keys: {_list_keys(section)}")
             raise UsageError(f"{where}: unknown key {key!r}; {hint}")
-        inner = [t for t in _list_members(known[key].type) if isinstance(t, type)]
+        inner = [t for t in _list_members(fields[key].type) if isinstance(t, type)]
         nested = next((t for t in inner if issubclass(t, _ProfileSection)), None)
         if nested is not None and isinstance(value, dict):
             _refuse_unknown(value, nested, f"{where}, {key}")
@@ -168,8 +168,8 @@ def describe_profile_error(error: msgspec.ValidationError) -> tuple[str, str]:
     """The problem, with the choices where there are few, and the place in the profile."""
     words, place = split_type_error(error)
     if choices := _list_choices(place):
-        found = _INVALID_CHOICE.fullmatch(words)
-        problem = f"{found[1]} is not valid" if found else words
+        match = _INVALID_CHOICE.fullmatch(words)
+        problem = f"{match[1]} is not valid" if match else words
         words = f"{problem}; choose one of {', '.join(choices)}"
     return words, place
 
@@ -216,14 +216,14 @@ def _load_env(path: Path) -> None:
 
 def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
     """The settings that a profile gives, by name."""
-    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if profile.persona is not None:
-        given["personas"] = (profile.persona.id,)
-        given["arcs"] = profile.persona.arcs
+        settings["personas"] = (profile.persona.id,)
+        settings["arcs"] = profile.persona.arcs
         if profile.persona.dir is not None:
-            given["data"] = (base / profile.persona.dir).parent
+            settings["data"] = (base / profile.persona.dir).parent
     if profile.models is not None:
-        given |= {
+        settings |= {
             "reader": profile.models.reader,
             "agent_model": resolve_code_path(profile.models.agent, base),
             "system_model": profile.models.system,
@@ -236,14 +236,14 @@ def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
             "appellate_base_url": profile.models.appellate_base_url,
         }
     if profile.harness is not None:
-        given |= {
+        settings |= {
             "adapter": resolve_code_path(profile.harness.adapter, base),
             "factory": profile.harness.factory,
             "config": profile.harness.config,
         }
     if profile.run is not None:
-        given |= _extract_run_settings(profile.run, base)
-    return {name: value for name, value in given.items() if value is not None}
+        settings |= _extract_run_settings(profile.run, base)
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _resolve_judge_paths(judges: list[str] | str | None, base: Path) -> tuple[str, ...] | None:
@@ -274,22 +274,22 @@ def resolve_code_path(target: str | None, base: Path) -> str | None:
 
 
 def _extract_run_settings(run: _ProfileSection, base: Path) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for about in describe_settings().values():
         value = getattr(run, about.alias, None) if about.help.is_run_key else None
         if value is None:
             continue
         if about.name == "question_log" and isinstance(value, bool):
-            given["write_question_log"] = value
+            settings["write_question_log"] = value
         elif about.name == "ranges":
-            given["ranges"] = _parse_range_setting(value)
+            settings["ranges"] = _parse_range_setting(value)
         elif about.name == "personas" and not value:
             raise UsageError("run.personas: is empty; name a persona or leave the key out")
         elif about.kind is tuple:
-            given[about.name] = tuple(value)
+            settings[about.name] = tuple(value)
         else:
-            given[about.name] = base / value if about.kind is Path else value
-    return given
+            settings[about.name] = base / value if about.kind is Path else value
+    return settings
 
 
 _LAST_DAY = 999_999

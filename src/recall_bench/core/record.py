@@ -61,11 +61,11 @@ def _convert_numbers(value: object) -> object:
     if kind.__module__ == "numpy":
         return cast("_Scalar", value).item()
     if isinstance(value, tuple | list):
-        converted = [_convert_numbers(each) for each in value]
+        converted = [_convert_numbers(part) for part in value]
         if all(new is old for new, old in zip(converted, value, strict=True)):
             return value
         return tuple(converted) if isinstance(value, tuple) else converted
     if isinstance(value, dict):
-        pairs = {key: _convert_numbers(each) for key, each in value.items()}
+        pairs = {key: _convert_numbers(part) for key, part in value.items()}
         return value if all(pairs[key] is value[key] for key in pairs) else pairs
     return value

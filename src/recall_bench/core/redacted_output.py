@@ -44,10 +44,10 @@ class RedactedStream:
 
     def release(self, *, is_dropped: bool = False) -> None:
         """Write what was held, or drop it; nothing is held any more."""
-        held, self._held = self._held or [], None
-        if held and not is_dropped:
+        texts, self._held = self._held or [], None
+        if texts and not is_dropped:
             with self._note_failure():
-                self._stream.write("".join(held))
+                self._stream.write("".join(texts))
 
     def flush(self) -> None:
         """Hand what was written to the operating system."""

@@ -325,8 +325,8 @@ def filter_logs(secrets: Iterable[str] = ()) -> None:
     """Keep these secrets, and all known ones, out of the logs of this process."""
     _KNOWN.learn(secrets)
     families = tuple(f"{name}." for name in _LOGGERS)
-    known = tuple(name for name in logging.root.manager.loggerDict if name.startswith(families))
-    for name in (*_LOGGERS, *known):
+    others = tuple(name for name in logging.root.manager.loggerDict if name.startswith(families))
+    for name in (*_LOGGERS, *others):
         logging.getLogger(name).addFilter(_FILTER)
     for handler in (*logging.root.handlers, logging.lastResort):
         if handler is not None:
@@ -364,8 +364,8 @@ class TreeRedactor:
             }
             return content if all(pairs[key] is content[key] for key in pairs) else pairs
         if isinstance(content, list | tuple):
-            shown = _hide_flag_values(content)
-            parts = [self.redact(part, name, is_message=is_message) for part in shown]
+            values = _hide_flag_values(content)
+            parts = [self.redact(part, name, is_message=is_message) for part in values]
             is_same = all(a is b for a, b in zip(parts, content, strict=True))
             return content if is_same else parts
         if is_secret_name(name):
@@ -384,9 +384,9 @@ def _is_shown(value: object) -> bool:
 
 def _hide_flag_values(words: list[Any] | tuple[Any, ...]) -> list[Any]:
     """The words of a command, without the values that follow flags such as `--token`."""
-    shown = list(words)
+    safe_words = list(words)
     for place, (word, following) in enumerate(pairwise(words), start=1):
         is_flag = isinstance(word, str) and word.startswith("-") and "=" not in word
         if is_flag and isinstance(following, str) and is_secret_name(word):
-            shown[place] = following if following == REDACTED else REDACTED
-    return shown
+            safe_words[place] = following if following == REDACTED else REDACTED
+    return safe_words

@@ -200,9 +200,9 @@ def _apply_landlock(libc: ctypes.CDLL, policy: SandboxPolicy) -> None:
     size = ctypes.c_size_t(8 if abi < _TCP_ABI else 16 if abi < _SCOPE_ABI else 24)
     rules = _check(libc.syscall(_CREATE_RULESET, ctypes.byref(head), size, 0), "Landlock")
     try:
-        read = _EXECUTE | _READ_FILE | _READ_DIR
+        reading = _EXECUTE | _READ_FILE | _READ_DIR
         for names, allowed in (
-            (policy.readable, read),
+            (policy.readable, reading),
             (policy.listed, _READ_DIR),
             (policy.writable, rights),
         ):
@@ -279,14 +279,14 @@ def _limit_sockets(libc: ctypes.CDLL, rules: Iterable[_FilterRule]) -> None:
     ]
     for rule in rules:
         # Each condition takes three steps, and leads behind the rule if it does not hold.
-        left = 3 * len(rule.fits) + 1
-        steps += [(_LOAD, 0, 0, _CALL_AT), (_EQUAL, 0, left, calls[rule.call])]
+        skipped = 3 * len(rule.fits) + 1
+        steps += [(_LOAD, 0, 0, _CALL_AT), (_EQUAL, 0, skipped, calls[rule.call])]
         for place, bits, value in rule.fits:
-            left -= 3
+            skipped -= 3
             steps += [
                 (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * place),
                 (_AND, 0, 0, bits),
-                (_EQUAL, 0, left, value),
+                (_EQUAL, 0, skipped, value),
             ]
         steps.append((_RETURN, 0, 0, rule.action))
     steps.append((_RETURN, 0, 0, _ALLOW))

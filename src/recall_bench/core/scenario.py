@@ -87,8 +87,8 @@ PRINCIPAL = "principal"
 
 def order_categories(names: Iterable[str]) -> list[str]:
     """Each once: ours in the order of every table, then any others by name."""
-    found = set(names)
-    return [*(name for name in CATEGORIES if name in found), *sorted(found.difference(CATEGORIES))]
+    every = set(names)
+    return [*(name for name in CATEGORIES if name in every), *sorted(every.difference(CATEGORIES))]
 
 
 class Expects(StrEnum):
@@ -250,11 +250,11 @@ class Scenario(Record, frozen=True, kw_only=True):
                 if later.day <= earlier.day or later.at < earlier.at:
                     raise ValueError(f"{self.id}: {later.id} does not come after {earlier.id}")
         days = {episode.day for episode in self.episodes}
-        seen: set[str] = set()
+        ids: set[str] = set()
         for item in self.items:
-            if item.id in seen:
+            if item.id in ids:
                 raise ValueError(f"{self.id}: two items are called {item.id}")
-            seen.add(item.id)
+            ids.add(item.id)
             for cited in item.truth.evidence:
                 if cited.day not in days:
                     raise ValueError(f"{self.id}/{item.id}: evidence day {cited.day} is missing")

@@ -98,14 +98,14 @@ def plan_checkpoints(
 
 
 def _leave_out(plans: Sequence[CheckpointPlan], bad: frozenset[int]) -> Iterator[CheckpointPlan]:
-    seen: set[int] = set()
+    earlier: set[int] = set()
     for plan in plans:
-        asked = tuple(i for i in plan.asked if i not in bad)
+        asked_here = tuple(i for i in plan.asked if i not in bad)
         eligible = tuple(i for i in plan.eligible if i not in bad)
-        new = sum(i not in seen for i in asked)
-        older = plan.older - sum(i in bad and i in seen for i in plan.eligible)
-        seen.update(plan.asked)
-        yield replace(plan, asked=asked, eligible=eligible, new=new, older=older)
+        new = sum(i not in earlier for i in asked_here)
+        older = plan.older - sum(i in bad and i in earlier for i in plan.eligible)
+        earlier.update(plan.asked)
+        yield replace(plan, asked=asked_here, eligible=eligible, new=new, older=older)
 
 
 def is_in_plan(category: str, plan: Plan) -> bool:
@@ -129,15 +129,15 @@ def _index_questions(
             raise ValueError(f"questions are asked at {label!r}, which is not a checkpoint")
         if len(set(ids)) < len(ids):
             raise ValueError(f"a question is asked twice at {label!r}")
-        if strange := next((each for each in ids if each not in index), None):
+        if strange := next((question for question in ids if question not in index), None):
             raise ValueError(f"{strange!r} is asked at {label!r} and is not among the questions")
-    return {label: tuple(index[each] for each in ids) for label, ids in asked.items()}
+    return {label: tuple(index[question] for question in ids) for label, ids in asked.items()}
 
 
 def _plan_each(
     items: Sequence[Item], last_day: int, plan: Plan, imported: Mapping[str, tuple[int, ...]] | None
 ) -> Iterator[CheckpointPlan]:
-    seen: set[int] = set()
+    earlier: set[int] = set()
     categories = [item.truth.category for item in items]
     planned = [is_in_plan(category, plan) for category in categories]
     core: list[int] = []
@@ -156,8 +156,8 @@ def _plan_each(
             if first <= days <= last or i in also
         ]
         gated = [i for i in eligible if i in also or planned[i]]
-        new = [i for i in gated if i not in seen]
-        older = [i for i in gated if i in seen]
+        new = [i for i in gated if i not in earlier]
+        older = [i for i in gated if i in earlier]
         sampled = older
         if imported is None and plan.sample is not None and len(older) > plan.sample:
             size = plan.sample
@@ -172,10 +172,10 @@ def _plan_each(
             cutoff=min(checkpoint.days, last_day),
             asked=tuple(shuffle(new + sampled, plan.seed)) if imported is None else recorded,
             eligible=tuple(eligible),
-            new=len(new) if imported is None else len(also - seen),
+            new=len(new) if imported is None else len(also - earlier),
             older=len(older),
         )
-        seen.update(gated)
+        earlier.update(gated)
 
 
 _SampleParts = Sequence[tuple[Sequence[int], int]]
@@ -205,14 +205,14 @@ def extend_core(
     A question stays in the core as long as it may be asked. Those that are added come in the order
     of a hash of seed and id, which does not depend on the other questions.
     """
-    found: list[int] = []
+    extended: list[int] = []
     for bucket, taken in parts:
-        kept = set(core).intersection(bucket)
-        wanted = (taken + 1) // 2 - len(kept)
-        fresh = (i for i in bucket if i not in kept)
-        found += [i for i in core if i in kept]
-        found += nsmallest(max(0, wanted), fresh, key=lambda i: _rank(items[i], seed))
-    return found
+        members = set(core).intersection(bucket)
+        lacking = (taken + 1) // 2 - len(members)
+        fresh = (i for i in bucket if i not in members)
+        extended += [i for i in core if i in members]
+        extended += nsmallest(max(0, lacking), fresh, key=lambda i: _rank(items[i], seed))
+    return extended
 
 
 def _rank(item: Item, seed: int) -> bytes:
@@ -226,11 +226,11 @@ def compute_quotas(sizes: Sequence[int], seats: int) -> list[int]:
     """
     total = sum(sizes)
     shares = [size / total * seats for size in sizes]
-    given = [floor(share) for share in shares]
-    left = seats - sum(given)
-    by_remainder = sorted(range(len(sizes)), key=lambda g: (-(shares[g] - given[g]), -sizes[g], g))
+    quotas = [floor(share) for share in shares]
+    remaining = seats - sum(quotas)
+    by_remainder = sorted(range(len(sizes)), key=lambda g: (-(shares[g] - quotas[g]), -sizes[g], g))
     for g in by_remainder:
-        if left > 0 and given[g] < sizes[g]:
-            given[g] += 1
-            left -= 1
-    return given
+        if remaining > 0 and quotas[g] < sizes[g]:
+            quotas[g] += 1
+            remaining -= 1
+    return quotas

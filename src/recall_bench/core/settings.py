@@ -478,18 +478,18 @@ class Settings:
 
     def learn_secrets(self) -> None:
         """Keep the secrets of these settings out of everything that this process writes."""
-        values = (getattr(self, each.name) for each in fields(self))
+        values = (getattr(self, setting.name) for setting in fields(self))
         learn_secrets(*(value for value in values if isinstance(value, str | dict)))
 
     @property
     def unused_worker_settings(self) -> tuple[str, ...]:
         """Settings of workers that the chosen executor does not have."""
         worker_settings = ("workers", "worker_cpus", "worker_env", "ray_address")
-        used = {Executor.PROCESSES: ("workers",), Executor.RAY: worker_settings}
+        names = {Executor.PROCESSES: ("workers",), Executor.RAY: worker_settings}
         return tuple(
             name
             for name in worker_settings
-            if getattr(self, name) and name not in used.get(self.executor, ())
+            if getattr(self, name) and name not in names.get(self.executor, ())
         )
 
     @property
@@ -522,21 +522,21 @@ class SettingInfo:
 @cache
 def describe_settings() -> dict[str, SettingInfo]:
     """Every setting by its name, in the order of `Settings`."""
-    found = {}
-    for each in fields(Settings):
-        annotation, about = get_args(each.type)
+    settings = {}
+    for setting in fields(Settings):
+        annotation, about = get_args(setting.type)
         kind = _find_kind(annotation)
-        default = _format_default(each.default, kind) if about.default is None else about.default
-        alias = about.alias or each.name
-        found[each.name] = SettingInfo(
-            name=each.name,
+        default = _format_default(setting.default, kind) if about.default is None else about.default
+        alias = about.alias or setting.name
+        settings[setting.name] = SettingInfo(
+            name=setting.name,
             kind=kind,
             help=about,
             alias=alias,
             default=default,
-            is_optional=each.default is None,
+            is_optional=setting.default is None,
         )
-    return found
+    return settings
 
 
 def _find_kind(annotation: Any) -> type:  # noqa: ANN401 - a type expression
@@ -563,16 +563,16 @@ def apply_overrides(settings: Settings, given: Mapping[str, Any]) -> Settings:
     if "into" in given or "resume" in given:
         settings = replace(settings, into=None, resume=None)
     given = _combine_judges(given)
-    known = describe_settings()
+    settings_known = describe_settings()
     converted = {}
     for name, value in given.items():
-        if name not in known:
+        if name not in settings_known:
             from recall_bench.core.suggestion import suggest
 
-            hint = suggest(name, known, "recall_bench.Settings lists them")
+            hint = suggest(name, settings_known, "recall_bench.Settings lists them")
             raise UsageError(f"there is no setting {name!r}; {hint}")
-        if value is not None or known[name].is_optional:
-            converted[name] = _convert(known[name], value)
+        if value is not None or settings_known[name].is_optional:
+            converted[name] = _convert(settings_known[name], value)
     return replace(settings, **converted)
 
 
@@ -616,7 +616,7 @@ def _convert(about: SettingInfo, value: Any) -> Any:  # noqa: ANN401 - of any se
             ) from error
     if about.kind is tuple:
         value = (value,) if isinstance(value, str) else value
-        if isinstance(value, Collection) and all(isinstance(each, str | int) for each in value):
+        if isinstance(value, Collection) and all(isinstance(word, str | int) for word in value):
             return tuple(map(str, value))
     elif about.kind is Path:
         if isinstance(value, str | PathLike) and str(value):

@@ -182,7 +182,7 @@ class ScenarioStates:
 
     def __post_init__(self) -> None:
         self.index = {item.id: i for i, item in enumerate(self.items)}
-        self.row = {each.checkpoint.label: r for r, each in enumerate(self.checkpoint_plans)}
+        self.row = {point.checkpoint.label: r for r, point in enumerate(self.checkpoint_plans)}
         self.grid = bytearray(len(self.checkpoint_plans) * self.repeats * len(self.items))
         self.times = [CheckpointTimes() for _ in self.checkpoint_plans]
 
@@ -347,8 +347,8 @@ class TrialStates:
         self, scenario: str, items: Sequence[Item], asked: AskedIds | None = None
     ) -> ScenarioStates:
         """Add a scenario with the trials the plan owes, or those that were `asked`."""
-        found = self.scenarios.get(scenario)
-        if found is None:
+        states = self.scenarios.get(scenario)
+        if states is None:
             if scenario not in self._last_day:
                 raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
             if digest_questions(items) != self._questions_digests[scenario]:
@@ -361,10 +361,10 @@ class TrialStates:
                 asked,
                 left_out=self.plan.list_left_out(scenario),
             )
-            found = ScenarioStates(tuple(items), owed, self.plan.repeats)
-            found.others = tuple(bytearray(len(found.grid)) for _ in self.plan.other_judges)
-            self.scenarios[scenario] = found
-        return found
+            states = ScenarioStates(tuple(items), owed, self.plan.repeats)
+            states.others = tuple(bytearray(len(states.grid)) for _ in self.plan.other_judges)
+            self.scenarios[scenario] = states
+        return states
 
     def _refuse_excess(self, scenario: str, items: int) -> None:
         self._items += items
@@ -378,9 +378,9 @@ class TrialStates:
     @property
     def is_done(self) -> bool:
         """Whether nothing of the plan is left to do, though the journal may not say so yet."""
-        known, plan = self.scenarios, self.plan
+        scenarios, plan = self.scenarios, self.plan
         return all(
-            card.id in known and is_scenario_done(card.id, known[card.id], plan)
+            card.id in scenarios and is_scenario_done(card.id, scenarios[card.id], plan)
             for card in plan.scenarios
         )
 
@@ -551,12 +551,12 @@ def find_due_reviews(scenario: str, states: ScenarioStates, plan: Plan) -> froze
             failed = states.is_first_verdict_failure(slot)
             if failed is not None and slot not in states.labelled:
                 (failures if failed else passes).append((row, repeat, item))
-    drawn: list[_TrialPlace] = []
+    lots: list[_TrialPlace] = []
     if plan.review is ReviewMode.BALANCED and states.has_outcomes():
-        drawn = nsmallest(
+        lots = nsmallest(
             len(failures), passes, key=lambda place: _draw_lot(scenario, states, plan.seed, place)
         )
-    due = (states.compute_slot(*place) for place in failures + drawn)
+    due = (states.compute_slot(*place) for place in failures + lots)
     return frozenset(slot for slot in due if slot not in states.reviews)
 
 

@@ -19,14 +19,14 @@ _MISMATCH = re.compile(r"Expected `([^`]+)`, got `([^`]+)`")
 def split_type_error(error: msgspec.ValidationError) -> tuple[str, str]:
     """The problem, with a remedy where there is one, and the place, such as `run.personas`."""
     problem, _, place = str(error).partition(" - at ")
-    found = _MISMATCH.fullmatch(problem)
-    if found is None:
+    match = _MISMATCH.fullmatch(problem)
+    if match is None:
         words = problem.replace("`", "")
         words = words[:1].lower() + words[1:]
     else:
-        kinds = [kind for kind in found[1].split(" | ") if kind != "null"]
-        wanted = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
-        words = f"expected {wanted}, got {_WORDS.get(found[2], found[2])}"
+        kinds = [kind for kind in match[1].split(" | ") if kind != "null"]
+        expected = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
+        words = f"expected {expected}, got {_WORDS.get(match[2], match[2])}"
         if len(kinds) == 1 and kinds[0] in _REMEDIES:
             words += f"; {_REMEDIES[kinds[0]]}"
     return words, place.strip("`").removeprefix("$").removeprefix(".")

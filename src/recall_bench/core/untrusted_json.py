@@ -60,10 +60,10 @@ def decode_plain_json(content: bytes | str) -> Any:  # noqa: ANN401 - any JSON
     msgspec.DecodeError otherwise, also for halves of surrogate pairs, which no file can hold, and
     for numbers that are beyond what Python prints.
     """
-    found = decode_untrusted_json(content, object)
-    if is_too_deep(found):
+    value = decode_untrusted_json(content, object)
+    if is_too_deep(value):
         raise msgspec.DecodeError("it is nested too deeply")
-    return found
+    return value
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def is_too_deep(value: object) -> bool:
     """Whether a value has lists and objects within each other beyond `MAX_DEPTH`."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        level = [inner for each in level for inner in _list_inner(each)]
+        level = [inner for value_here in level for inner in _list_inner(value_here)]
         if not level:
             return False
     return True
@@ -93,18 +93,18 @@ def _list_inner(value: object) -> list[object]:
 
 def cut_deep_json(content: bytes) -> bytes:
     """The JSON with null in place of every list and object beyond `MAX_DEPTH`."""
-    kept, depth, start = [], 0, 0
+    pieces, depth, start = [], 0, 0
     for token in _TOKEN.finditer(content):
         sign = token[0]
         if sign in b"[{":
             depth += 1
             if depth == MAX_DEPTH + 1:
-                kept.append(content[start : token.start()] + b"null")
+                pieces.append(content[start : token.start()] + b"null")
         elif sign in b"]}":
             depth -= 1
             if depth == MAX_DEPTH:
                 start = token.end()
-    return b"".join((*kept, content[start:])) if depth <= MAX_DEPTH else b""
+    return b"".join((*pieces, content[start:])) if depth <= MAX_DEPTH else b""
 
 
 _SHELL_PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")

@@ -38,10 +38,10 @@ def describe_plugins(kind: str) -> list[tuple[str, str]]:
 
 def _describe_plugin(entry: "EntryPoint") -> str:
     try:
-        found = inspect.getdoc(entry.load()) or ""
+        text = inspect.getdoc(entry.load()) or ""
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise anything
         return f"cannot be imported: {describe_error(error)}"
-    return " ".join(found.split("\n\n")[0].split())
+    return " ".join(text.split("\n\n")[0].split())
 
 
 def load_plugin(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of whatever the kind is

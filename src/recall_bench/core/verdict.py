@@ -155,7 +155,7 @@ def name_judges(cards: Iterable[JudgeCard]) -> tuple[str, ...]:
         name = (card.model or card.name).partition(";")[0]
         if card.reading is not None:
             name = f"{name}@{card.reading}"
-        count = sum(known.partition("#")[0] == name for known in names)
+        count = sum(other.partition("#")[0] == name for other in names)
         names.append(f"{name}#{count + 1}" if count else name)
     return tuple(names)
 

@@ -51,16 +51,16 @@ def list_work_units(
     scenario: str, checkpoint_plans: Sequence[CheckpointPlan], plan: Plan, *, portable: bool = False
 ) -> tuple[WorkUnit, ...]:
     """List the units of one scenario that ask anything; every owed trial is in exactly one."""
-    asking = [each for each in checkpoint_plans if each.asked]
+    asking = [point for point in checkpoint_plans if point.asked]
     if not asking:
         return ()
     if not is_divisible(plan, portable=portable):
         return (WorkUnit(scenario=scenario),)
     return tuple(
-        WorkUnit(scenario=scenario, checkpoint=each.checkpoint.label, repeat=repeat, copy=copy)
-        for each in asking
+        WorkUnit(scenario=scenario, checkpoint=point.checkpoint.label, repeat=repeat, copy=copy)
+        for point in asking
         for repeat in range(plan.repeats)
-        for copy in ([None] if plan.copies == 1 else range(min(plan.copies, len(each.asked))))
+        for copy in ([None] if plan.copies == 1 else range(min(plan.copies, len(point.asked))))
     )
 
 
@@ -76,9 +76,9 @@ def select_part(copy: int, copies: int) -> slice:
 def weigh_unit(unit: WorkUnit, checkpoint_plans: Sequence[CheckpointPlan], plan: Plan) -> int:
     """Estimate the work of a unit: the days it feeds plus the questions it asks."""
     if unit.checkpoint is None:
-        asked = plan.repeats * sum(len(each.asked) for each in checkpoint_plans)
-        return asked + max(each.cutoff for each in checkpoint_plans)
-    (asked_at,) = (each for each in checkpoint_plans if each.checkpoint.label == unit.checkpoint)
+        questions = plan.repeats * sum(len(point.asked) for point in checkpoint_plans)
+        return questions + max(point.cutoff for point in checkpoint_plans)
+    (asked_at,) = (point for point in checkpoint_plans if point.checkpoint.label == unit.checkpoint)
     return len(list_asked(unit, asked_at, plan)) + asked_at.cutoff
 
 
@@ -107,8 +107,8 @@ def collect_shard_units(
     Shards are independent, so no snapshot is carried from one to another.
     """
     units = distribute_units(_weigh_units(plan, items), part)
-    found = group_by(units, lambda unit: unit.scenario)
-    return {scenario: tuple(own) for scenario, own in found.items()}
+    by_scenario = group_by(units, lambda unit: unit.scenario)
+    return {scenario: tuple(own) for scenario, own in by_scenario.items()}
 
 
 def _weigh_units(plan: Plan, items: Mapping[str, Sequence[Item]]) -> Iterator[tuple[WorkUnit, int]]:

@@ -122,8 +122,8 @@ def read_document(path: Path, *, name: str | None = None, keeps_lines: bool = Fa
     `keeps_lines` is for callers that need line numbers: otherwise the first such call parses the
     file again.
     """
-    shown = name or str(path)
-    return Document(shown, read_source(path, shown), keeps_lines=keeps_lines)
+    label = name or str(path)
+    return Document(label, read_source(path, label), keeps_lines=keeps_lines)
 
 
 def read_source(path: Path, name: str) -> str:
@@ -299,11 +299,13 @@ class _Builder:
 def _index_children(node: "Node") -> "dict[object, tuple[int, Node]]":
     from yaml import MappingNode, SequenceNode
 
-    found: dict[object, tuple[int, Node]] = {}
+    children: dict[object, tuple[int, Node]] = {}
     if isinstance(node, SequenceNode):
-        found |= {place: (part.start_mark.line + 1, part) for place, part in enumerate(node.value)}
+        children |= {
+            place: (part.start_mark.line + 1, part) for place, part in enumerate(node.value)
+        }
     if isinstance(node, MappingNode):
         for key_node, value_node in node.value:
             key = SCALARS[key_node.tag](key_node.value)
-            found.setdefault(key, (key_node.start_mark.line + 1, value_node))
-    return found
+            children.setdefault(key, (key_node.start_mark.line + 1, value_node))
+    return children

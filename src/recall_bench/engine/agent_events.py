@@ -118,16 +118,18 @@ def find_needed_values(item: Item, scenario: Scenario) -> tuple[NeededValue, ...
     if truth.expects is not Expects.ANSWER:
         return ()
     days = sorted({cited.day for cited in truth.evidence})
-    texts = {each.day: each.text for each in scenario.fed_episodes if each.day in days}
+    texts = {episode.day: episode.text for episode in scenario.fed_episodes if episode.day in days}
     pages = {day: WordSequence(texts[day]) for day in days if day in texts}
     for values in _list_candidates(item):
-        found = {
+        first_days = {
             value: next((day for day, page in pages.items() if page.contains(words)), None)
             for value in values
             if not (words := WordSequence(value)).is_empty
         }
         if needed := [
-            NeededValue(value=value, day=day) for value, day in found.items() if day is not None
+            NeededValue(value=value, day=day)
+            for value, day in first_days.items()
+            if day is not None
         ]:
             return tuple(needed)
     return ()
@@ -138,8 +140,8 @@ def _list_candidates(item: Item) -> Iterator[list[str]]:
     reference = item.truth.reference
     from recall_bench.text.text import STOPWORDS
 
-    asked = {*normalise_words(item.text), *STOPWORDS}
+    common = {*normalise_words(item.text), *STOPWORDS}
     yield list(item.truth.atoms)
     named = _NAME_OR_NUMBER.findall(reference)
-    yield [word for word in named if not asked.issuperset(normalise_words(word))]
-    yield [word for word in normalise_words(reference) if word not in asked]
+    yield [word for word in named if not common.issuperset(normalise_words(word))]
+    yield [word for word in normalise_words(reference) if word not in common]

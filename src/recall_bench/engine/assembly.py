@@ -164,30 +164,30 @@ class SettingsCheck:
         """Collect the stories by persona; problems are noted."""
         folders = self.try_call(resolve_personas, self._settings, building) or {}
         arcs = self._settings.arcs
-        found = {name: self.try_call(find_story, path, arcs) for name, path in folders.items()}
-        return {name: story for name, story in found.items() if story is not None}
+        stories = {name: self.try_call(find_story, path, arcs) for name, path in folders.items()}
+        return {name: story for name, story in stories.items() if story is not None}
 
     def inspect_story(self, story: StoryFolder) -> ScenarioCard | None:
         """Return the card of a story, or None with its problems noted."""
         from recall_bench.stories.persona import inspect_persona
 
-        found = inspect_persona(
+        persona = inspect_persona(
             story.folder,
             arcs=story.arcs,
             allow_gaps=self._settings.allow_gaps,
             calendar=self._settings.calendar,
             ingest=self._settings.ingest,
         )
-        self._problems += found.problems
-        self.warnings += found.warnings
-        if found.card is not None:
-            self.questions[found.card.id] = Declared(
+        self._problems += persona.problems
+        self.warnings += persona.warnings
+        if persona.card is not None:
+            self.questions[persona.card.id] = Declared(
                 at=datetime.now(UTC),
-                scenario=found.card.id,
-                items=found.items,
-                days=found.days,
+                scenario=persona.card.id,
+                items=persona.items,
+                days=persona.days,
             )
-        return found.card
+        return persona.card
 
     def raise_problems(self) -> None:
         """Raise the problems, if there are any."""
@@ -260,20 +260,20 @@ def _find_earlier_world(settings: Settings) -> WorldCard | None:
 
 def choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
     """Choose the lifecycle: as set, else forked if the system can snapshot."""
-    wanted = settings.lifecycle
-    if settings.skip_catchup_ingest and wanted is not Lifecycle.GROWING:
+    named = settings.lifecycle
+    if settings.skip_catchup_ingest and named is not Lifecycle.GROWING:
         raise UsageError(
             "--skip-catchup-ingest needs --lifecycle growing; the other lifecycles feed new "
             "memories"
         )
     if system is None:
         return Lifecycle.FRESH
-    if wanted is Lifecycle.FORKED and system.snapshots is None:
+    if named is Lifecycle.FORKED and system.snapshots is None:
         raise UsageError(
             f"--lifecycle forked: {system.card.name} cannot be copied; use fresh or growing"
         )
     usual = Lifecycle.FORKED if system.snapshots is not None else Lifecycle.FRESH
-    chosen = usual if wanted is None else wanted
+    chosen = usual if named is None else named
     if settings.copies > 1 and chosen is not Lifecycle.FORKED:
         reason = (
             f"with --lifecycle {chosen.value} no memory is copied"
@@ -300,15 +300,15 @@ def _parse_checkpoints(
 
 def _explain_silence(plan: Plan, questions: Mapping[str, Declared]) -> str:
     """Why nothing is asked, and from which day on something could be."""
-    asked = [
+    items = [
         item
         for card in plan.scenarios
         for item in questions[card.id].items
         if is_in_plan(item.truth.category, plan)
     ]
-    if not asked:
+    if not items:
         return "no question is of a category that is asked; --groups-enabled asks all of them"
-    first = min(item.known_from for item in asked)
+    first = min(item.known_from for item in items)
     return (
         "no question can be answered at any of these checkpoints; the first can be asked on day "
         f"{first}, so give --ranges {first}d or later"
@@ -369,7 +369,7 @@ def _note_repeated_days(plan: Plan, questions: Mapping[str, Declared]) -> Iterat
 
     stories = list_scenario_work(plan, questions)
     grown = plan.replace(lifecycle=Lifecycle.GROWING)
-    fed, least = (compute_workload(stories, each).ingests for each in (plan, grown))
+    fed, least = (compute_workload(stories, variant).ingests for variant in (plan, grown))
     if fed >= _MANY_TIMES * least > 0:
         memories = sum(len(story.points) for story in stories) * plan.repeats
         repeat = "" if plan.repeats == 1 else " of each repeat"

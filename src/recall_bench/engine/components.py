@@ -66,16 +66,16 @@ class Components:
         }
         for number, pair in enumerate(zip_longest(others, plan.other_judges), start=2):
             here[f"judge {number}"] = pair
-        for role, (found, planned) in here.items():
-            redacted = None if found is None else redact_card(found)
+        for role, (card, planned) in here.items():
+            redacted = None if card is None else redact_card(card)
             if redacted != planned:
                 yield role, redacted, planned
 
     def refuse_others(self, plan: Plan) -> None:
         """Raise UsageError unless these are the components that the plan names."""
-        for role, found, planned in self.list_others(plan):
+        for role, here, planned in self.list_others(plan):
             raise UsageError(
-                f"this worker has another {role} than the plan ({_format_card(found)}, "
+                f"this worker has another {role} than the plan ({_format_card(here)}, "
                 f"planned was {_format_card(planned)}); install the same versions everywhere"
             )
 

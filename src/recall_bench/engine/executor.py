@@ -117,14 +117,18 @@ def _limit_workers(workers: int, most: int | None) -> int:
 def _count_useful_workers(plan: Plan, states: TrialStates, context: RunContext) -> int:
     """Estimate how many workers can be busy at a time, each with a unit or a verdict."""
     backlog = Backlog(plan, states, context)
-    asked = sum(len(backlog.list_open_trials(scenario)) for scenario in states.scenarios)
-    left = sum(each.count_states(*WITHOUT_VERDICT) for each in states.scenarios.values())
-    return (asked if context.asks else 0) + left
+    open_count = sum(len(backlog.list_open_trials(scenario)) for scenario in states.scenarios)
+    unjudged = sum(
+        scenario.count_states(*WITHOUT_VERDICT) for scenario in states.scenarios.values()
+    )
+    return (open_count if context.asks else 0) + unjudged
 
 
 def collect_environment(settings: Settings) -> dict[str, str]:
     """Collect the variables for workers on other machines; UsageError if one is not set."""
-    found = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLE_PREFIX)}
+    values = {
+        name: value for name, value in os.environ.items() if name.startswith(_VARIABLE_PREFIX)
+    }
     for flag, name in (
         *(("--worker-env", name) for name in settings.worker_env),
         *(("--env", name) for name in settings.env),
@@ -134,8 +138,8 @@ def collect_environment(settings: Settings) -> dict[str, str]:
                 f"{flag} {name}: the environment variable {name} is not set; set it, or leave the "
                 "option out"
             )
-        found[name] = os.environ[name]
-    return found
+        values[name] = os.environ[name]
+    return values
 
 
 def count_cores() -> int:

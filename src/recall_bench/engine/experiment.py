@@ -86,10 +86,10 @@ class RunResult:
         if (
             overall.not_judged
             or are_reviews_over_budget(reviews, self.summary.plan.error_budget)
-            or any(each.failed for each in others)
+            or any(other.failed for other in others)
         ):
             return 6
-        return 4 if reviews.open or any(each.open for each in others) else 0
+        return 4 if reviews.open or any(other.open for other in others) else 0
 
     def __repr__(self) -> str:
         status, system = self.summary.validity.status.value, self.folder.plan.system.name
@@ -320,9 +320,9 @@ class Experiment:
     ) -> CellOutcome:
         try:
             job = cell.assemble()
-            if (known := self._find_known_outcome(cell, job)) is not None:
+            if (outcome := self._find_known_outcome(cell, job)) is not None:
                 await job.components.close()
-                return known
+                return outcome
             if self.budget is not None:
                 self.budget.bind(job)
             self.watcher.begin(cell)
@@ -465,16 +465,16 @@ def build_result(job: Job, stopped_by: BenchError | None) -> RunResult:
 def _count_shard(job: Job, states: TrialStates) -> ShardProgress | None:
     if job.shard is None:
         return None
-    reached = job.list_states(states)
-    still_open = reached.count(TrialState.OPEN) + reached.count(TrialState.ANSWERED)
-    return ShardProgress(part=job.shard, owed=len(reached), open=still_open)
+    trial_states = job.list_states(states)
+    still_open = trial_states.count(TrialState.OPEN) + trial_states.count(TrialState.ANSWERED)
+    return ShardProgress(part=job.shard, owed=len(trial_states), open=still_open)
 
 
 def lacks_views(settings: Settings, folder: Path) -> bool:
     """Whether a file is missing that `write_views` writes, because its process was killed."""
     pictures = [folder / name for name in PICTURES] if settings.heatmap_png else []
-    wanted = [path for path in _list_views(settings, folder).values() if path is not None]
-    return not all(path.exists() for path in wanted + pictures)
+    paths = [path for path in _list_views(settings, folder).values() if path is not None]
+    return not all(path.exists() for path in paths + pictures)
 
 
 def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:

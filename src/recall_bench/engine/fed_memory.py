@@ -40,31 +40,33 @@ async def inspect_memory(
         return True
     run.inspected.add(label)
     try:
-        held = await _read_holdings(memory, run.plan.feed_timeout_s)
+        holdings = await _read_holdings(memory, run.plan.feed_timeout_s)
     except (SystemFault, SystemGone) as fault:
         _record_inspection(run, label, fault=f"{type(fault).__name__}: {fault}")
         if not isinstance(fault, SystemTimeout | SystemStuck):
             return True
         run.inspected.update(run.trials.row)
         return False
-    if held != Holdings():
-        _record_inspection(run, label, lost=_find_lost_days(fed, held), size=held.bytes)
+    if holdings != Holdings():
+        _record_inspection(run, label, lost=_find_lost_days(fed, holdings), size=holdings.bytes)
     return True
 
 
 async def _read_holdings(memory: MemoryWithHoldings, timeout_s: float) -> Holdings:
-    held = await call_system("looking into it", memory.holdings, timeout_s=timeout_s)
-    if held.bytes is not None and not 0 <= held.bytes < _MAX_BYTES:
-        raise SystemFault(f"it reports a size of {held.bytes} bytes")
-    return held
+    holdings = await call_system("looking into it", memory.holdings, timeout_s=timeout_s)
+    if holdings.bytes is not None and not 0 <= holdings.bytes < _MAX_BYTES:
+        raise SystemFault(f"it reports a size of {holdings.bytes} bytes")
+    return holdings
 
 
 def _find_lost_days(fed: Sequence[Episode], held: Holdings) -> tuple[int, ...] | None:
     """List the days that were fed and are not held; an empty day cannot be lost."""
     if held.days is None:
         return None
-    kept = frozenset(held.days)
-    return tuple(each.day for each in fed if each.day not in kept and each.text.strip())
+    held_days = frozenset(held.days)
+    return tuple(
+        episode.day for episode in fed if episode.day not in held_days and episode.text.strip()
+    )
 
 
 def _record_inspection(
@@ -177,8 +179,8 @@ class FedMemory:
 
     def _list_due(self, point: CheckpointPlan) -> Sequence[Episode]:
         """List the episodes up to the checkpoint that were not fed yet, in story order."""
-        left = self._run.scenario.fed_episodes[self._fed :]
-        return left[: bisect_right(left, point.cutoff, key=lambda episode: episode.day)]
+        unfed = self._run.scenario.fed_episodes[self._fed :]
+        return unfed[: bisect_right(unfed, point.cutoff, key=lambda episode: episode.day)]
 
     async def _feed_days(self, point: CheckpointPlan) -> None:
         run = self._run
@@ -207,8 +209,8 @@ class FedMemory:
             async with self._run.budget.calls.limit(SYSTEM):
                 await retry(partial(self._feed_stream_once, memory, point))
         except SystemFault as fault:
-            left = self._list_due(point)
-            day = left[0].day if left else None
+            due = self._list_due(point)
+            day = due[0].day if due else None
             raise FeedFault(_make_failure("ingest", fault, self._run, point, day)) from fault
         self._run.budget.check()
 
@@ -237,8 +239,10 @@ class FedMemory:
             return
         if scope.cancelled_caught:
             raise SystemTimeout(f"ingest took longer than {timeout_s:g} s")
-        if left := len(list(waiting)):
-            raise SystemFault(f"it took {len(due) - left} of {len(due)} days and ended the stream")
+        if missing := len(list(waiting)):
+            raise SystemFault(
+                f"it took {len(due) - missing} of {len(due)} days and ended the stream"
+            )
 
     def _record_day(self, episode: Episode, point: CheckpointPlan, seconds: float) -> None:
         self._fed += 1

@@ -123,15 +123,15 @@ class Grader:
         ruling = await self._call(self._others[judge], answered, judge=judge)
         if ruling is None:
             return False
-        given = OtherVerdict(
+        event = OtherVerdict(
             at=datetime.now(UTC), trial=answered.trial, judge=judge, usage=ruling.usage
         )
         if isinstance(ruling.verdict, JudgeFault):
             fault = ruling.verdict
-            given = given.replace(fault=type(fault).__name__, message=str(fault))
+            event = event.replace(fault=type(fault).__name__, message=str(fault))
         else:
-            given = given.replace(verdict=ruling.verdict, seconds=ruling.seconds)
-        self._record(given)
+            event = event.replace(verdict=ruling.verdict, seconds=ruling.seconds)
+        self._record(event)
         await self._count_verdict()
         return True
 

@@ -42,41 +42,41 @@ def read_people(folder: RunFolder, labels: Path) -> HumanVerdicts:
     path = labels / LABELS if labels.is_dir() else labels
     if not path.is_file():
         raise UsageError(f"--labels: there is no {path}; recall-bench view writes it as you label")
-    given = read_label_file(path)
-    trials = _find_trials(folder, given)
-    fitting = [each for each in given if each.trial in trials]
+    lines = read_label_file(path)
+    trials = _find_trials(folder, lines)
+    fitting = [line for line in lines if line.trial in trials]
     if not fitting:
         raise UsageError(
             f"--labels: {path} has no label of an answer in {folder.path}; name its own labels"
         )
     bad = find_bad_questions(fitting)
     decided: dict[Trial, list[LabelLine]] = {}
-    for each in fitting:
-        if each.question_id not in bad and each.label is not HumanLabel.BAD_QUESTION:
-            decided.setdefault(trials[each.trial], []).append(each)
+    for line in fitting:
+        if line.question_id not in bad and line.label is not HumanLabel.BAD_QUESTION:
+            decided.setdefault(trials[line.trial], []).append(line)
     card = LabelsCard(
         sha256=_digest_labels(fitting),
-        people=tuple(sorted({each.by for each in fitting})),
+        people=tuple(sorted({line.by for line in fitting})),
         answers=len(decided),
         left_out=bad,
     )
     verdicts = {trial: make_verdict(lines) for trial, lines in decided.items()}
-    return HumanVerdicts(path=path, card=card, verdicts=verdicts, unused=len(given) - len(fitting))
+    return HumanVerdicts(path=path, card=card, verdicts=verdicts, unused=len(lines) - len(fitting))
 
 
 def _find_trials(folder: RunFolder, labels: Sequence[LabelLine]) -> dict[str, Trial]:
     """The labelled trials whose answer in the run is the one that was labelled, by name."""
-    texts = {each.trial: each.answer for each in labels}
-    questions = {each.question_id for each in labels}
-    found: dict[str, Trial] = {}
+    texts = {label.trial: label.answer for label in labels}
+    questions = {label.question_id for label in labels}
+    trials: dict[str, Trial] = {}
     for scenario in folder.scenarios:
         start = f"{scenario}/"
-        wanted = {each.removeprefix(start) for each in questions if each.startswith(start)}
-        for result in folder.read_results_of(scenario, partial(_is_among, wanted)):
+        ids = {question.removeprefix(start) for question in questions if question.startswith(start)}
+        for result in folder.read_results_of(scenario, partial(_is_among, ids)):
             name, answered = str(result.trial), result.answered
             if answered is not None and texts.get(name) == answered.answer.text:
-                found[name] = result.trial
-    return found
+                trials[name] = result.trial
+    return trials
 
 
 def _is_among(ids: Collection[str], item: Item) -> bool:
@@ -84,5 +84,5 @@ def _is_among(ids: Collection[str], item: Item) -> bool:
 
 
 def _digest_labels(labels: Sequence[LabelLine]) -> str:
-    lines = sorted(f"{each.trial}\0{each.by}\0{each.label.value}" for each in labels)
+    lines = sorted(f"{label.trial}\0{label.by}\0{label.label.value}" for label in labels)
     return sha256("\n".join(lines).encode()).hexdigest()

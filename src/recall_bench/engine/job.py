@@ -170,15 +170,15 @@ class Job:
         """Count the trials of this job: all of the plan, or those of the shard."""
         if self.shard is not None:
             return len(self.list_states(states))
-        return sum(each.owed_count for each in states.scenarios.values())
+        return sum(scenario.owed_count for scenario in states.scenarios.values())
 
     def _is_complete(self, states: TrialStates) -> bool:
         """Whether the shard has all its outcomes; its journal has no line that says so."""
-        known = states.scenarios
-        if not self._work_units.keys() <= known.keys():
+        scenarios = states.scenarios
+        if not self._work_units.keys() <= scenarios.keys():
             return False
         return all(
-            is_scenario_done(name, known[name], self.plan, list_states(known[name], units))
+            is_scenario_done(name, scenarios[name], self.plan, list_states(scenarios[name], units))
             for name, units in self._work_units.items()
         )
 
@@ -213,12 +213,12 @@ class Job:
                 "repeat its settings to go on with it, or choose another folder with --into"
             )
         if part != self.shard:
-            here, wanted = (
+            here, named = (
                 "the whole run" if shard is None else f"part {shard} of it"
                 for shard in (part, self.shard)
             )
             raise OtherPlan(
-                f"{self.folder} holds {here}, and {wanted} was asked for; choose another folder "
+                f"{self.folder} holds {here}, and {named} was asked for; choose another folder "
                 "with --into"
             )
 
@@ -284,9 +284,9 @@ class Job:
 
     def _load(self, scenario: str) -> Scenario:
         """Load a scenario, unless its bounds were computed last: most runs have only one."""
-        kept, self._kept = self._kept, None
-        if kept is not None and kept.id == scenario:
-            return kept
+        scenario_before, self._kept = self._kept, None
+        if scenario_before is not None and scenario_before.id == scenario:
+            return scenario_before
         return self.components.load_planned(self._planned[scenario])
 
 
@@ -316,8 +316,8 @@ class EarlyFailureCheck:
     def _count_failure(self, text: str, states: TrialStates) -> None:
         # Durations and counts differ between failures of one kind.
         way = re.sub(r"\d+", "0", text)
-        known = states.scenarios.values()
-        answered = sum(each.done_count - each.error_count for each in known)
+        scenarios = states.scenarios.values()
+        answered = sum(scenario.done_count - scenario.error_count for scenario in scenarios)
         if answered or self._way not in (None, way):
             self._is_watching = False
             return

@@ -86,12 +86,12 @@ def list_open_trials(
 
 
 async def _run_fresh(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
-    for each in rounds:
+    for trials in rounds:
         with record_fault(run):
-            reopen = partial(_feed_new_memory, run, each.point)
+            reopen = partial(_feed_new_memory, run, trials.point)
             slot = MemorySlot(await reopen(), reopen)
-            async with close_after(run, each.point, slot):
-                await ask_checkpoint(run, each, slot)
+            async with close_after(run, trials.point, slot):
+                await ask_checkpoint(run, trials, slot)
 
 
 @contextmanager
@@ -133,11 +133,11 @@ async def close_after(
 async def _run_growing(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
     fed = await _resume_memory(run, rounds[0].point)
     try:
-        for each in rounds:
-            await fed.feed_until(each.point)
-            slot = MemorySlot(fed.memory, partial(_feed_new_memory, run, each.point))
+        for trials in rounds:
+            await fed.feed_until(trials.point)
+            slot = MemorySlot(fed.memory, partial(_feed_new_memory, run, trials.point))
             try:
-                await ask_checkpoint(run, each, slot)
+                await ask_checkpoint(run, trials, slot)
             finally:
                 fed.memory = slot.memory
     finally:
@@ -158,19 +158,19 @@ async def _resume_memory(run: ScenarioRun, point: CheckpointPlan) -> FedMemory:
             f"{point.checkpoint.label} that is still owed; run without --skip-catchup-ingest"
         )
     fed = sum(episode.day <= last_day for episode in run.scenario.fed_episodes)
-    kept = None
+    count = None
     if isinstance(memory, AttestingMemory):
-        kept = await call_in_time("attest", memory.attest, run=run, point=point)
-    if kept == fed:
+        count = await call_in_time("attest", memory.attest, run=run, point=point)
+    if count == fed:
         return FedMemory(memory, run, fed)
     await close_memory(memory, run, point)
     name = run.system.card.name
-    if kept is None:
+    if count is None:
         raise UsageError(
             f"{name} cannot say which days it still remembers; run without --skip-catchup-ingest"
         )
     raise SystemGone(
-        f"{name} remembers {kept} of the {fed} days it was fed; run without --skip-catchup-ingest"
+        f"{name} remembers {count} of the {fed} days it was fed; run without --skip-catchup-ingest"
     )
 
 
@@ -215,14 +215,14 @@ async def _ask_copies(
     run: ScenarioRun, rounds: Sequence[OpenTrials], snapshots: Snapshots, token: str
 ) -> None:
     """Ask each round of one checkpoint on a copy of the snapshot, then drop the snapshot."""
-    for each in rounds:
+    for trials in rounds:
         copy = partial(
-            call_in_time, "snapshot", partial(snapshots.open, token), run=run, point=each.point
+            call_in_time, "snapshot", partial(snapshots.open, token), run=run, point=trials.point
         )
         with record_fault(run):
             slot = MemorySlot(await copy(), copy)
-            async with close_after(run, each.point, slot):
-                await ask_checkpoint(run, each, slot)
+            async with close_after(run, trials.point, slot):
+                await ask_checkpoint(run, trials, slot)
     await release(partial(snapshots.drop, token), run, rounds[-1].point)
 
 

@@ -194,18 +194,18 @@ def _read_progress(job: Job) -> PlanProgress:
     waiting = (TrialState.OPEN, TrialState.ANSWERED)
     if job.shard is None:
         units = None
-        left = sum(each.count_states(*waiting) for each in states.scenarios.values())
+        count = sum(scenario.count_states(*waiting) for scenario in states.scenarios.values())
     else:
         items = {name: declared.items for name, declared in job.questions.items()}
         units = sum(map(len, collect_shard_units(job.plan, items, job.shard).values()))
-        left = sum(state in waiting for state in job.list_states(states))
+        count = sum(state in waiting for state in job.list_states(states))
     return PlanProgress(
         part=None if job.shard is None else str(job.shard),
         shards=units,
         owed=job.count_owed(states),
-        left=left,
+        left=count,
         is_begun=is_begun,
-        is_done=is_begun and (states.has_ended if job.shard is None else not left),
+        is_done=is_begun and (states.has_ended if job.shard is None else not count),
     )
 
 

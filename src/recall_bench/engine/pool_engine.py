@@ -365,8 +365,8 @@ class PoolScenario:
 
         await self._judge_all(leftovers, make_judging, lambda answered: (answered.trial, None))
         await self.all_asked.wait()
-        left = context.find_answers(self.scenario, frozenset({TrialState.ANSWERED}))
-        await self._judge_all(left, make_judging, lambda answered: (answered.trial, None))
+        answers = context.find_answers(self.scenario, frozenset({TrialState.ANSWERED}))
+        await self._judge_all(answers, make_judging, lambda answered: (answered.trial, None))
         if engine.may_judge and (due := backlog.find_due_reviews(self.scenario)):
             await self._judge_all(
                 backlog.list_first_verdicts(self.scenario, due),

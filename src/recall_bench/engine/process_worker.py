@@ -210,8 +210,8 @@ async def _serve(commands: BinaryIO, replies: BinaryIO) -> None:
     try:
         async with anyio.create_task_group() as group:
             while True:
-                read = partial(_read_command, commands)
-                match await anyio.to_thread.run_sync(read, abandon_on_cancel=True):
+                read_next = partial(_read_command, commands)
+                match await anyio.to_thread.run_sync(read_next, abandon_on_cancel=True):
                     case ("hello", list(path)):
                         sys.path[:] = path
                         send(UnitEvents())

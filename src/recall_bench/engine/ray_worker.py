@@ -216,7 +216,7 @@ class _WorkerActor:
         if Path(folder).is_dir():
             # Paths in settings may be relative to the folder of the command.
             os.chdir(folder)
-        sys.path += [each for each in path if each not in sys.path]
+        sys.path += [folder_name for folder_name in path if folder_name not in sys.path]
         self._worker = Worker()
         self._under_way: set[asyncio.Task[None]] = set()
 

@@ -102,7 +102,7 @@ def assemble_rejudge(
     if before.dataset is not None:
         raise _explain_dataset(run, before.dataset)
     settings = apply_overrides(Settings(), {**_copy_settings(before), **given})
-    found = stories or find_stories(before, settings.data, building)
+    found_stories = stories or find_stories(before, settings.data, building)
     judges = resolve_judges(settings)
     people = None if labels is None else read_people(recorded.folder, labels)
     plan = _make_plan(before, settings, judges, people)
@@ -111,9 +111,9 @@ def assemble_rejudge(
         settings=settings,
         plan=plan,
         folder=_choose_folder(settings, plan, run),
-        components=_make_components(plan.system, judges, found, settings),
+        components=_make_components(plan.system, judges, found_stories, settings),
         factory=partial(_rebuild_components, before, settings),
-        questions={scenario: declared for scenario, (_, declared) in found.items()},
+        questions={scenario: declared for scenario, (_, declared) in found_stories.items()},
         warnings=[*_collect_notes(recorded), *(() if people is None else people.list_notes())],
         asks=False,
         bounds=plan_bounds(plan, judges.judge, None),
@@ -171,7 +171,7 @@ def _make_plan(
 
 
 def _explain_dataset(run: Path, dataset: DatasetCard) -> UsageError:
-    if dataset.name in (each.name for each in list_datasets()):
+    if dataset.name in (listed.name for listed in list_datasets()):
         return UsageError(
             f"{run} is about the public dataset {dataset.name}; judge its answers again "
             f"with eval --dataset {dataset.name} --answers-from {run}"

@@ -246,15 +246,15 @@ class Backlog:
     ) -> list[OpenTrials]:
         """List what this run still has to ask of the scenario, or of one part of it."""
         trials, copies = self._states.scenarios[scenario], self._plan.copies
-        found = list_open_trials(trials, checkpoint, repeat, copy, copies=copies)
+        open_trials = list_open_trials(trials, checkpoint, repeat, copy, copies=copies)
         units = self._list_units(scenario)
         if units is None:
-            return list(found)
+            return list(open_trials)
         places = {(unit.checkpoint, unit.repeat) for unit in units}
         return [
-            each
-            for each in found
-            if places & {(None, None), (each.point.checkpoint.label, each.repeat)}
+            one
+            for one in open_trials
+            if places & {(None, None), (one.point.checkpoint.label, one.repeat)}
         ]
 
     def _list_units(self, scenario: str) -> tuple[WorkUnit, ...] | None:

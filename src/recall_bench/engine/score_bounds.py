@@ -46,9 +46,9 @@ class BoundsComputer:
         from recall_bench.systems.builtin.no_memory import NO_RECORD
 
         self.judge.study(scenario)
-        asked = list(_list_first_asked(states))
+        questions = list(_list_first_asked(states))
         passages = (
-            find_evidence_passages(scenario, [item for item, _ in asked])
+            find_evidence_passages(scenario, [item for item, _ in questions])
             if self.reader.card.model is None
             else None
         )
@@ -56,7 +56,7 @@ class BoundsComputer:
         fed = {day: (episode.id, episode.at.date()) for day, episode in episodes.items()}
         floor: dict[str, MarkTriple] = {}
         ceiling: dict[str, MarkTriple] = {}
-        for item, cutoff in asked:
+        for item, cutoff in questions:
             exhibit = Exhibit(
                 scenario=scenario.id,
                 item=item,
@@ -73,8 +73,10 @@ class BoundsComputer:
             floor[item.id] = await self._grade(exhibit)
             if passages is not None:
                 gold = passages[hash_question_id(scenario.id, item.id)]
-                known = [each for each in gold if each.day is not None and each.day <= cutoff]
-                ceiling[item.id] = await self._grade_reading(exhibit, known, fed)
+                fed_passages = [
+                    passage for passage in gold if passage.day is not None and passage.day <= cutoff
+                ]
+                ceiling[item.id] = await self._grade_reading(exhibit, fed_passages, fed)
         return BoundsComputed(
             at=datetime.now(UTC),
             scenario=scenario.id,
@@ -95,8 +97,8 @@ class BoundsComputer:
         from recall_bench.systems.reply import cut_to_budget
 
         question = exhibit.item.ask(exhibit.scenario, exhibit.asked_at, self.plan.top_k)
-        kept = tuple(cut_to_budget(cite_passages(gold, question, fed), self.plan))
-        answer = await self.reader.read(question, kept)
+        passages = tuple(cut_to_budget(cite_passages(gold, question, fed), self.plan))
+        answer = await self.reader.read(question, passages)
         return await self._grade(replace(exhibit, answer=answer))
 
 

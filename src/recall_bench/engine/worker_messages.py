@@ -129,9 +129,9 @@ class UnitFailure(Record, frozen=True, kw_only=True):
         """Rebuild the error, to be raised in the driver."""
         if self.exit_code is None:
             return WorkerBug(self.message)
-        known = getattr(errors, self.kind, NotShared if self.kind == "NotShared" else BenchError)
+        kind = getattr(errors, self.kind, NotShared if self.kind == "NotShared" else BenchError)
         # Not by calling it: some take other arguments than their message.
-        error: BenchError = known.__new__(known, self.message)
+        error: BenchError = kind.__new__(kind, self.message)
         error.exit_code = self.exit_code
         return error
 

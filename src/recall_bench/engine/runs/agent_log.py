@@ -38,8 +38,8 @@ class AgentLog:
         if isinstance(event, ToolCalled):
             self._calls[key].append(event.call)
             return
-        made = self._calls.pop(key, [])
-        session = RecordedSession(event, tuple(made[len(made) - event.calls :]))
+        calls = self._calls.pop(key, [])
+        session = RecordedSession(event, tuple(calls[len(calls) - event.calls :]))
         if event.trial is None:
             self.days[event.memory].append(session)
         else:

@@ -38,8 +38,8 @@ def _tabulate(mark: Callable[[TrialStatus], float | None]) -> Floats:
 
     `_pack_verdict` there writes the byte, and `unpack_status` reads it.
     """
-    found = (mark(unpack_status(byte)) for byte in range(256))
-    return np.array([np.nan if each is None else each for each in found])
+    marks = (mark(unpack_status(byte)) for byte in range(256))
+    return np.array([np.nan if value is None else value for value in marks])
 
 
 def _count_points(status: TrialStatus) -> int | None:
@@ -129,7 +129,8 @@ class CountedMarks:
     ) -> None:
         self._scenarios = scenarios
         self._leaks = {
-            name: _mark_leaks(len(scenarios[name].grid), each) for name, each in boundaries.items()
+            name: _mark_leaks(len(scenarios[name].grid), boundary)
+            for name, boundary in boundaries.items()
         }
         self._scores = None if scores is None else _place_scores(scenarios, self._leaks, scores)
         self.has_scores = scores is not None
@@ -151,19 +152,19 @@ class CountedMarks:
         if len(parts) == 1:
             return parts[0]
         return CountedTrials(
-            np.concatenate([np.empty(0, np.int64), *(each.question for each in parts)]),
-            np.concatenate([np.empty(0, np.uint8), *(each.status for each in parts)]),
-            np.concatenate([np.empty(0, np.uint8), *(each.leak for each in parts)]),
+            np.concatenate([np.empty(0, np.int64), *(part.question for part in parts)]),
+            np.concatenate([np.empty(0, np.uint8), *(part.status for part in parts)]),
+            np.concatenate([np.empty(0, np.uint8), *(part.leak for part in parts)]),
             None
             if self._scores is None
-            else np.concatenate([np.empty(0), *(each.score for each in parts)]),
+            else np.concatenate([np.empty(0), *(part.score for part in parts)]),
         )
 
     def number_kinds(self, kind: Callable[[Item], str | None]) -> tuple[list[str], Ints]:
         """List the kinds of questions, and the number of the kind of each question, or -1."""
         names: dict[str, int] = {}
         kinds = [kind(item) for name in self._first for item in self._scenarios[name].items]
-        numbers = [-1 if each is None else names.setdefault(each, len(names)) for each in kinds]
+        numbers = [-1 if name is None else names.setdefault(name, len(names)) for name in kinds]
         return list(names), np.array(numbers, np.int64)
 
     def _list_places(self, name: str) -> range:
@@ -171,11 +172,11 @@ class CountedMarks:
 
     def _read_place(self, name: str, place: int) -> CountedTrials:
         states = self._scenarios[name]
-        asked = np.array(states.checkpoint_plans[place].asked, np.int64)
+        items = np.array(states.checkpoint_plans[place].asked, np.int64)
         starts = [states.compute_slot(place, repeat, 0) for repeat in range(states.repeats)]
-        slots = (np.array(starts, np.int64)[:, np.newaxis] + asked).ravel()
+        slots = (np.array(starts, np.int64)[:, np.newaxis] + items).ravel()
         return CountedTrials(
-            np.tile(asked + self._first[name], states.repeats),
+            np.tile(items + self._first[name], states.repeats),
             np.frombuffer(states.grid, np.uint8)[slots],
             self._leaks[name][slots],
             None if self._scores is None else self._scores[name][slots],
@@ -183,18 +184,18 @@ class CountedMarks:
 
 
 def _mark_leaks(count: int, boundary: BoundaryReading) -> _Bytes:
-    found = np.full(count, _NOTHING, np.uint8)
-    found[list(boundary.guarded)] = _GUARDED
-    found[list(boundary.leaked)] = _LEAKED
-    return found
+    leaks = np.full(count, _NOTHING, np.uint8)
+    leaks[list(boundary.guarded)] = _GUARDED
+    leaks[list(boundary.leaked)] = _LEAKED
+    return leaks
 
 
 def _place_scores(
     scenarios: Mapping[str, ScenarioStates], personas: Iterable[str], table: TrialTable
 ) -> dict[str, Floats]:
-    found = {name: np.full(len(scenarios[name].grid), np.nan) for name in personas}
+    scores = {name: np.full(len(scenarios[name].grid), np.nan) for name in personas}
     for row in table.rows:
         if row.score is not None:
             scenario = row.trial.scenario
-            found[scenario][scenarios[scenario].find_slot(row.trial)] = row.score
-    return found
+            scores[scenario][scenarios[scenario].find_slot(row.trial)] = row.score
+    return scores

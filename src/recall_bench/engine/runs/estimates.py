@@ -45,8 +45,8 @@ T = TypeVar("T")
 def build_heatmaps(folder: RunFolder, means: "RunEstimates | None" = None) -> tuple[RowTable, ...]:
     """Build the heatmap of all personas where there are several, then that of each."""
     means = means or RunEstimates.get(folder)
-    each = tuple(means.build_heatmap(name) for name in folder.scenarios)
-    return (means.build_heatmap(), *each) if len(each) > 1 else each
+    heatmaps = tuple(means.build_heatmap(name) for name in folder.scenarios)
+    return (means.build_heatmap(), *heatmaps) if len(heatmaps) > 1 else heatmaps
 
 
 def estimate_overall(folder: RunFolder) -> Estimate | None:
@@ -110,7 +110,7 @@ class RunEstimates:
             name: [item.truth.category for item in self._scenarios[name].items]
             for name in self._personas
         }
-        names = (category for asked in self._named.values() for category in asked)
+        names = (category for categories in self._named.values() for category in categories)
         self._categories = tuple(
             name for name in list_names(names, CATEGORIES) if is_in_plan(name, folder.plan)
         )
@@ -123,8 +123,8 @@ class RunEstimates:
     def _compute_once(self, *key: object, compute: Callable[[], T]) -> T:
         if key not in self._computed:
             self._computed[key] = compute()
-        found: T = self._computed[key]
-        return found
+        figure: T = self._computed[key]
+        return figure
 
     def estimate_overall(self, persona: str | None = None) -> Estimate | None:
         """Estimate the mean points of a persona, or of all."""
@@ -165,11 +165,11 @@ class RunEstimates:
         """Estimate each kind of question; those without a kind are left out."""
         names, kinds = self._marks.number_kinds(kind)
         trials = self._marks.read(self._list_personas(persona))
-        asked = kinds[trials.question]
+        kind_of_trial = kinds[trials.question]
         groups = {
-            name: trials.select(asked == number)
+            name: trials.select(kind_of_trial == number)
             for number, name in enumerate(names)
-            if number in asked
+            if number in kind_of_trial
         }
         tallies = (
             tally
@@ -244,11 +244,14 @@ class RunEstimates:
     ) -> RowTable:
         """Build the rows over all checkpoints, or over those in these places."""
         names = self._list_personas(persona)
-        shown = self._list_places(names, places)
+        columns_shown = self._list_places(names, places)
         plans = self._scenarios[names[0]].checkpoint_plans if names else ()
-        columns = tuple(plans[place].checkpoint for place in shown)
-        parts, whole = [self._marks.read(names, place) for place in shown], self._marks.read(names)
-        eligible = [self._count_eligible(names, place) for place in shown]
+        columns = tuple(plans[place].checkpoint for place in columns_shown)
+        parts, whole = (
+            [self._marks.read(names, place) for place in columns_shown],
+            self._marks.read(names),
+        )
+        eligible = [self._count_eligible(names, place) for place in columns_shown]
         ranges = self.estimate_category_ranges(persona)
 
         def select(trials: CountedTrials, number: int) -> CountedTrials:
@@ -268,7 +271,7 @@ class RunEstimates:
                 )
                 for number, name in enumerate(self._categories)
             },
-            same=self._select_same(names, shown),
+            same=self._select_same(names, columns_shown),
             bounds=self.estimate_range(persona),
             whole=whole,
             total_resamples=self._choose_resamples(persona),
@@ -314,8 +317,10 @@ class RunEstimates:
                 if any(plan.asked for plan in at)
             }
             parts = [self._read_grown(names, place) for place in days]
-            asked = [count_trials(part) for part in parts]
-            if not any((counts != asked[0]).any() for counts in asked if counts.any()):
+            counts_asked = [count_trials(part) for part in parts]
+            if not any(
+                (counts != counts_asked[0]).any() for counts in counts_asked if counts.any()
+            ):
                 return None
             counted = np.stack([count_trials(part.select_counted()) for part in parts], axis=1)
             repeats = self._scenarios[names[0]].repeats

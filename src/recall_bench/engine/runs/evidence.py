@@ -45,13 +45,13 @@ class FoundPassages(msgspec.Struct, frozen=True, gc=False):
         cls, passages: Sequence[PassageSource], spans: Sequence[tuple[int, int] | None] = ()
     ) -> "FoundPassages":
         """Collect the sources of passages, and their ranges where these are known."""
-        days = frozenset([each.day for each in passages if each.day is not None])
-        if not any(each.turn is not None or each.turns for each in passages):
-            known = spans or [None] * len(passages)
+        days = frozenset([passage.day for passage in passages if passage.day is not None])
+        if not any(passage.turn is not None or passage.turns for passage in passages):
+            ranges = spans or [None] * len(passages)
             pairs = [
-                (each.day, span)
-                for each, span in zip(passages, known, strict=True)
-                if each.day is not None
+                (passage.day, span)
+                for passage, span in zip(passages, ranges, strict=True)
+                if passage.day is not None
             ]
             return cls(
                 days,
@@ -61,12 +61,12 @@ class FoundPassages(msgspec.Struct, frozen=True, gc=False):
             )
         whole: set[int] = set()
         turns: set[tuple[int, int]] = set()
-        for each in passages:
-            numbers = each.turns if each.turn is None else (each.turn,)
-            if each.day is not None and numbers:
-                turns.update((each.day, turn) for turn in numbers)
-            elif each.day is not None:
-                whole.add(each.day)
+        for passage in passages:
+            numbers = passage.turns if passage.turn is None else (passage.turn,)
+            if passage.day is not None and numbers:
+                turns.update((passage.day, turn) for turn in numbers)
+            elif passage.day is not None:
+                whole.add(passage.day)
         return cls(days, frozenset(whole), frozenset(turns))
 
     def contains(self, cited: Evidence) -> bool:

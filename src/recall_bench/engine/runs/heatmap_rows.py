@@ -92,7 +92,9 @@ class RowTrials:
         highest possible value, if there are any.
         """
         table = self.read_table()
-        columns: dict[str, list[tuple[TrialRow, float]]] = {each.label: [] for each in self.columns}
+        columns: dict[str, list[tuple[TrialRow, float]]] = {
+            column.label: [] for column in self.columns
+        }
         whole = []
         for row in table.rows:
             number = value(row) if row.trial.scenario in self.personas else None

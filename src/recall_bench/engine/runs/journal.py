@@ -127,11 +127,11 @@ _NAMED_RUNS = 3
 def explain_missing(folder: Path, error: OSError) -> str:
     """Why a folder is no run, and which runs may be meant."""
     problem = f"{folder}: is not a run folder"
-    if below := [str(each) for each in islice(find_run_folders(folder), _NAMED_RUNS + 1)]:
+    if below := [str(run) for run in islice(find_run_folders(folder), _NAMED_RUNS + 1)]:
         more = ", …" if len(below) > _NAMED_RUNS else ""
         return f"{problem}; name one of the runs in it: {', '.join(below[:_NAMED_RUNS])}{more}"
     journals = filter(Path.is_file, folder.parent.glob(f"*/{JOURNAL}"))
-    beside = [each.parent.name for each in journals if each.parent.name != folder.name]
+    beside = [journal.parent.name for journal in journals if journal.parent.name != folder.name]
     if (near := find_nearest(folder.name, beside)) is not None:
         return f"{problem}; did you mean {str(folder.parent / near)!r}?"
     if isinstance(error, FileNotFoundError) and not folder.exists():

@@ -143,8 +143,8 @@ def decode_outline(line: bytes) -> Event:
     """
     if not line.startswith(ANSWER_OPENING):
         return decode_event(line)
-    found = decode_untrusted_line(_OUTLINE, split_link(line.removesuffix(b"\n"))[0])
-    return found.restore(())
+    answered = decode_untrusted_line(_OUTLINE, split_link(line.removesuffix(b"\n"))[0])
+    return answered.restore(())
 
 
 def decode_stored(line: bytes) -> StoredAnswered:
@@ -175,17 +175,17 @@ class JournalDecoder:
         """
         if not (line.startswith(ANSWER_OPENING) and _REFERENCE in line):
             return decode_event(line)
-        found = decode_stored(line)
-        return found.restore(self._restore(found.answer.passages, offset))
+        stored = decode_stored(line)
+        return stored.restore(self._restore(stored.answer.passages, offset))
 
     def _restore(self, stored: tuple[StoredPassage, ...], before: int) -> tuple[Passage, ...]:
         passages, size = [], 0
-        for each in stored:
-            text = each.text
+        for passage in stored:
+            text = passage.text
             if text is None:
-                text = self.read_text(each.text_at, before)
+                text = self.read_text(passage.text_at, before)
                 size += len(text)
-            passages.append(each.restore(text))
+            passages.append(passage.restore(text))
         if size > MAX_REPLY_BYTES:
             # Otherwise a small file could make an answer of any size.
             raise msgspec.DecodeError("its passages are longer than any reply")
@@ -201,9 +201,9 @@ class JournalDecoder:
         start, length = span
         if start + length > before:
             raise msgspec.DecodeError("refers to a text that is not before it")
-        known = self._texts.get(start)
-        if known is not None and known[0] == length:
-            return known[1]
+        recent = self._texts.get(start)
+        if recent is not None and recent[0] == length:
+            return recent[1]
         text = decode_untrusted_line(_TEXT, self._read_bytes(start, length))
         if self._kept + len(text) > _KEPT_CHARACTERS:
             self._texts.clear()
@@ -240,7 +240,7 @@ class _KnownTexts:
         texts = [passage.text for passage in event.answer.passages]
         references = [recent(text) or find(text) for text in texts]
         pairs = zip(texts, references, strict=True)
-        return references, [text for text, found in pairs if found is None]
+        return references, [text for text, reference in pairs if reference is None]
 
     def _find(self, text: str) -> _TextReference | None:
         span = self._spans.get(_digest(text)) if len(text) >= _SHORTEST else None
@@ -249,9 +249,9 @@ class _KnownTexts:
         if self._recent_size + len(text) > _RECENT_CHARACTERS:
             self._forget_recent()
         self._recent_size += len(text)
-        found = b'"text_at":[%d,%d]' % span, len(_TEXT_KEY) - 1 + span[1]
-        self._recent[text] = found
-        return found
+        reference = b'"text_at":[%d,%d]' % span, len(_TEXT_KEY) - 1 + span[1]
+        self._recent[text] = reference
+        return reference
 
     def _forget_recent(self) -> None:
         self._recent.clear()
@@ -264,11 +264,11 @@ class _KnownTexts:
             if len(text) < _SHORTEST:
                 continue
             string = _encode(text)
-            found = content.find(string, place)
+            start = content.find(string, place)
             # Other programs may have escaped it in another way.
-            if found >= 0:
-                place = found + len(string)
-                self._note(text, (offset + found, len(string)))
+            if start >= 0:
+                place = start + len(string)
+                self._note(text, (offset + start, len(string)))
 
     def _note(self, text: str, span: TextSpan) -> None:
         if self._spans.setdefault(_digest(text), span) is span and len(self._spans) > _MOST_TEXTS:
@@ -313,25 +313,25 @@ class JournalEncoder:
     def _encode_answer(self, event: Answered) -> bytes:
         if self._known is None:
             self._known = _read_known_texts(self._read_lines())
-        known = self._known
-        references, new = known.refer(event)
+        texts = self._known
+        references, new = texts.refer(event)
         # A reference writes no text, so only the others are searched for keys.
         if (clean := redact_answer(event, new)) is not event:
-            event, (references, new) = clean, known.refer(clean)
+            event, (references, new) = clean, texts.refer(clean)
         content = _replace_texts(encode_event(event), references)
         if new:
-            known.note_line(content, new, self._offset)
+            texts.note_line(content, new, self._offset)
         return content
 
 
 def _replace_texts(content: bytes, references: Iterable[_TextReference | None]) -> bytes:
     """Put a reference in place of the text of each passage that has one."""
     pieces, start, place = list[bytes](), 0, content.index(_PASSAGES)
-    for found in references:
+    for reference in references:
         # Within a string every quotation mark is escaped, so this is the start of a passage.
         place = content.index(_TEXT_KEY, place)
-        if found is not None:
-            field, length = found
+        if reference is not None:
+            field, length = reference
             pieces += content[start:place], field
             start = place + length
         place += len(_TEXT_KEY)
@@ -339,11 +339,11 @@ def _replace_texts(content: bytes, references: Iterable[_TextReference | None]) 
 
 
 def _read_known_texts(lines: Iterable[tuple[int, bytes]]) -> _KnownTexts:
-    known = _KnownTexts()
+    texts = _KnownTexts()
     for offset, line in lines:
         if line.startswith(ANSWER_OPENING) and _PASSAGES in line:
-            known.note_line(line, _list_texts(line), offset)
-    return known
+            texts.note_line(line, _list_texts(line), offset)
+    return texts
 
 
 def _list_texts(line: bytes) -> Iterator[str]:

@@ -118,8 +118,8 @@ class JudgeSensitivity(ComputedRecord, frozen=True, kw_only=True):
     @property
     def weakest_pair(self) -> JudgePair | None:
         """The two judges that agree least; None where no two judged the same answers."""
-        known = [pair for pair in self.pairs if pair.agreement is not None]
-        return min(known, key=lambda pair: pair.agreement or 0.0, default=None)
+        pairs = [pair for pair in self.pairs if pair.agreement is not None]
+        return min(pairs, key=lambda pair: pair.agreement or 0.0, default=None)
 
 
 @dataclass(frozen=True)
@@ -194,12 +194,12 @@ def open_judge_views(folder: RunFolder) -> tuple[RunFolder, ...]:
     """Open the run by each of its judges, the first one first; once for each open folder."""
     if not folder.plan.other_judges:
         return (folder,)
-    found = _VIEWS.get(folder)
-    if found is None:
+    views = _VIEWS.get(folder)
+    if views is None:
         count = len(folder.plan.other_judges)
-        found = tuple(RunFolder.open(folder.path, other_judge=place) for place in range(count))
-        _VIEWS[folder] = found
-    return (folder, *found)
+        views = tuple(RunFolder.open(folder.path, other_judge=place) for place in range(count))
+        _VIEWS[folder] = views
+    return (folder, *views)
 
 
 def find_judge_view(folder: RunFolder, name: str | None) -> RunFolder:
@@ -229,13 +229,13 @@ def measure_sensitivity(views: Sequence[JudgeView]) -> JudgeSensitivity | None:
         )
         for view in views
     ]
-    known = [each.score.value for each in scores if each.score is not None]
+    values = [score.score.value for score in scores if score.score is not None]
     shared = _list_shared(views)
     splits = list(_find_splits(views, shared))
     return JudgeSensitivity(
         judges=tuple(scores),
-        low=min(known, default=None),
-        high=max(known, default=None),
+        low=min(values, default=None),
+        high=max(values, default=None),
         answers=len(shared),
         splits=tuple(sorted(splits, key=lambda each: (-each.spread, str(each.trial)))),
         pairs=tuple(_compare_pair(one, other) for one, other in combinations(views, 2)),
@@ -245,7 +245,7 @@ def measure_sensitivity(views: Sequence[JudgeView]) -> JudgeSensitivity | None:
 
 def _list_shared(views: Sequence[JudgeView]) -> list[Trial]:
     first, *others = views
-    return [trial for trial in first.passes if all(trial in each.passes for each in others)]
+    return [trial for trial in first.passes if all(trial in other.passes for other in others)]
 
 
 def _find_splits(views: Sequence[JudgeView], shared: Sequence[Trial]) -> Iterator[SplitTrial]:
@@ -269,15 +269,15 @@ def _list_categories(
         if any(points):
             yield JudgedCategory(
                 name=name,
-                scores=tuple(fmean(each) if each else None for each in points),
+                scores=tuple(fmean(point) if point else None for point in points),
                 answers=sum(categories[trial] == name for trial in shared),
-                splits=sum(each.category == name for each in splits),
+                splits=sum(split.category == name for split in splits),
             )
 
 
 def _compare_pair(one: JudgeView, other: JudgeView) -> JudgePair:
     both = [trial for trial in one.passes if trial in other.passes]
-    given, label = (
+    verdicts, label = (
         np.array([view.passes[trial] for trial in both], dtype=np.int64) for view in (one, other)
     )
     if not both:
@@ -285,18 +285,18 @@ def _compare_pair(one: JudgeView, other: JudgeView) -> JudgePair:
         nothing |= {"kappa": None, "kappa_interval": None, "marks": {}}
         return JudgePair(first=one.name, second=other.name, answers=0, same=0, **nothing)
     question = number_names([f"{trial.scenario}/{trial.item}" for trial in both])
-    found = measure_agreement(
-        MarkPairs(given=given, label=label, question=question, top=1, level=1)
+    agreement = measure_agreement(
+        MarkPairs(given=verdicts, label=label, question=question, top=1, level=1)
     )
     return JudgePair(
         first=one.name,
         second=other.name,
         answers=len(both),
-        same=int((given == label).sum()),
-        agreement=found.accuracy,
-        agreement_interval=found.intervals["accuracy"],
-        kappa=found.kappa,
-        kappa_interval=found.intervals["kappa"],
+        same=int((verdicts == label).sum()),
+        agreement=agreement.accuracy,
+        agreement_interval=agreement.intervals["accuracy"],
+        kappa=agreement.kappa,
+        kappa_interval=agreement.intervals["kappa"],
         marks={mark: _compare_mark(one, other, both, mark) for mark in SCALES}
         if one.statuses and other.statuses
         else {},
@@ -339,13 +339,13 @@ class SplitAnswer(Record, frozen=True, kw_only=True):
 
 def describe_split_answers(folder: RunFolder, found: JudgeSensitivity) -> Iterator[SplitAnswer]:
     """Describe every answer that the judges of a run split on, in their order."""
-    wanted = {split.trial: split for split in found.splits}
-    items = {(trial.scenario, trial.item) for trial in wanted}
+    splits = {split.trial: split for split in found.splits}
+    items = {(trial.scenario, trial.item) for trial in splits}
     texts: dict[Trial, SplitAnswer] = {}
     for scenario in folder.scenarios:
         is_wanted = partial(_is_listed, scenario, items)
         for result in folder.read_results_of(scenario, is_wanted):
-            split = wanted.get(result.trial)
+            split = splits.get(result.trial)
             if split is not None:
                 texts[result.trial] = _describe_split(result, split, found.names)
     for split in found.splits:
@@ -358,7 +358,7 @@ def _is_listed(scenario: str, items: Collection[tuple[str, str]], item: Item) ->
 
 def _describe_split(result: TrialResult, split: SplitTrial, names: Sequence[str]) -> SplitAnswer:
     first = result.outcome.verdict if isinstance(result.outcome, Judged) else None
-    others = (None if each is None else each.verdict for each in result.others)
+    others = (None if other is None else other.verdict for other in result.others)
     return SplitAnswer(
         trial=str(result.trial),
         category=split.category,
@@ -382,23 +382,23 @@ def _describe_split(result: TrialResult, split: SplitTrial, names: Sequence[str]
 
 def build_judges(folder: RunFolder) -> dict[str, object]:
     """Build the part of `result.json` about several judges; nothing for a run with one."""
-    found = None
+    sensitivity = None
     if folder.plan.other_judges and folder.plan.dataset is None:
-        found = measure_sensitivity(JudgeView.read_all(folder))
-    if found is None:
+        sensitivity = measure_sensitivity(JudgeView.read_all(folder))
+    if sensitivity is None:
         return {}
     judges = (
-        {"name": each.name, "score": format_estimate(each.score), "missing": each.missing}
-        for each in found.judges
+        {"name": judge.name, "score": format_estimate(judge.score), "missing": judge.missing}
+        for judge in sensitivity.judges
     )
     fields: dict[str, object] = {
         "judges": map(encode_row, judges),
-        "low": found.low,
-        "high": found.high,
-        "answers": found.answers,
-        "splits": len(found.splits),
-        "pairs": map(encode_row, map(_build_pair, found.pairs)),
-        "categories": map(encode_row, map(_build_category, found.categories)),
+        "low": sensitivity.low,
+        "high": sensitivity.high,
+        "answers": sensitivity.answers,
+        "splits": len(sensitivity.splits),
+        "pairs": map(encode_row, map(_build_pair, sensitivity.pairs)),
+        "categories": map(encode_row, map(_build_category, sensitivity.categories)),
     }
     return {"judges": fields}
 

@@ -57,10 +57,10 @@ _READINGS: WeakKeyDictionary[RunFolder, dict[str, BoundaryReading]] = WeakKeyDic
 
 def read_boundary(folder: RunFolder, scenario: str) -> BoundaryReading:
     """Read the leaks and refusals of one scenario; once for each folder that is opened."""
-    known = _READINGS.setdefault(folder, {})
-    if scenario not in known:
-        known[scenario] = _read_boundary(folder, scenario)
-    return known[scenario]
+    readings = _READINGS.setdefault(folder, {})
+    if scenario not in readings:
+        readings[scenario] = _read_boundary(folder, scenario)
+    return readings[scenario]
 
 
 def _read_boundary(folder: RunFolder, scenario: str) -> BoundaryReading:
@@ -89,8 +89,8 @@ def merge_boundaries(parts: Iterable[BoundaryCounts]) -> BoundaryCounts:
     leaks, refusals = Leaks(), dict[Disclosure, Refusals]()
     for part in parts:
         leaks += part.leaks
-        for kind, found in part.refusals.items():
-            refusals[kind] = refusals.get(kind, Refusals()) + found
+        for kind, counts in part.refusals.items():
+            refusals[kind] = refusals.get(kind, Refusals()) + counts
     return BoundaryCounts(
         leaks=leaks, refusals={k: refusals[k] for k in Disclosure if k in refusals}
     )

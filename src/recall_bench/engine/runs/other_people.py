@@ -36,9 +36,9 @@ def is_told_instead(truth: Truth, wrong: Sequence[str], answer: str) -> bool:
     near = [value for value in wrong if all(part in level for part in _split_value(value))]
     if not near:
         return False
-    said = WordSequence(answer)
-    return any(said.contains(_parse_wording(value)) for value in near) and not _is_right(
-        truth, said
+    sequence = WordSequence(answer)
+    return any(sequence.contains(_parse_wording(value)) for value in near) and not _is_right(
+        truth, sequence
     )
 
 
@@ -79,13 +79,13 @@ class OtherPeople:
     """
 
     def __init__(self, items: Mapping[str, Iterable[Item]]) -> None:
-        values = {name: _collect_values(each) for name, each in items.items()}
+        values = {name: _collect_values(questions) for name, questions in items.items()}
         self._others: dict[str, dict[str, set[str]]] = {}
         """By scenario, the values of the others as rows of words, by their longest word."""
         for name, own in items.items():
-            known = {value for item in own for value in item.truth.distractors} | values[name]
+            own_values = {value for item in own for value in item.truth.distractors} | values[name]
             by_word = self._others[name] = {}
-            for value in set().union(*values.values()) - known:
+            for value in set().union(*values.values()) - own_values:
                 row = _parse_wording(value).without_articles
                 by_word.setdefault(max(row.split(), key=len), set()).add(row)
 

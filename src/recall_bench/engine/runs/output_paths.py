@@ -117,10 +117,10 @@ def _resolve(path: Path) -> Path:
 
 def refuse_unwritable(settings: Settings) -> None:
     """Refuse outputs that cannot be written, before anything is asked."""
-    wanted = _list_named_files(settings)
+    files = _list_named_files(settings)
     if settings.into is not None:
-        wanted["--into"] = settings.into / RESULT
-    for flag, path in wanted.items():
+        files["--into"] = settings.into / RESULT
+    for flag, path in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, probe = tempfile.mkstemp(dir=path.parent)

@@ -47,15 +47,15 @@ def find_best_span(is_counted: Bools, days: Sequence[float]) -> QuestionSpan | N
 def _count_questions(is_counted: Bools) -> Ints:
     """The number of questions with points from each checkpoint (row) to each (column)."""
     questions, count = is_counted.shape
-    found = np.zeros((count, count), np.int64)
+    counts = np.zeros((count, count), np.int64)
     length = np.zeros(questions, np.int64)
     for last in range(count):
         # For how many checkpoints up to this one each question has points, and how many have at
         # least 1, 2, 3 …
         length = np.where(is_counted[:, last], length + 1, 0)
-        reached = np.bincount(length, minlength=last + 2)[::-1].cumsum()[::-1]
-        found[: last + 1, last] = reached[last + 1 : 0 : -1]
-    return found
+        at_least = np.bincount(length, minlength=last + 2)[::-1].cumsum()[::-1]
+        counts[: last + 1, last] = at_least[last + 1 : 0 : -1]
+    return counts
 
 
 def _sum_squares(days: Floats) -> Floats:

@@ -79,11 +79,11 @@ class RecordedRun:
     def _write(self, plan: Plan, path: Path, labelled: Mapping[Trial, Verdict]) -> None:
         with AtomicFile(path) as file:
             encoder = JournalEncoder()
-            for found in self._iterate_lines(plan, labelled):
-                if isinstance(found, bytes):
-                    line = encoder.add(split_link(found)[0])
+            for event in self._iterate_lines(plan, labelled):
+                if isinstance(event, bytes):
+                    line = encoder.add(split_link(event)[0])
                 else:
-                    line = encoder.encode(found)
+                    line = encoder.encode(event)
                 file.write(line + b"\n")
             file.commit()
 

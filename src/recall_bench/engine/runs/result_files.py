@@ -196,8 +196,8 @@ class _ResultWriter:
         folder, plan = self._folder, self._folder.plan
         states, boundary = folder.states.scenarios[scenario], read_boundary(folder, scenario)
         has_log, has_window = self._questions or self._failures, plan.judge_memory_window > 0
-        asked = sorted(set(states.checkpoint_plans[number].asked))
-        items = [states.items[place] for place in asked]
+        numbers = sorted(set(states.checkpoint_plans[number].asked))
+        items = [states.items[place] for place in numbers]
         full = {item.id: encode_row(make_question_row(item)) for item in items}
         short = {item.id: encode_row(_make_log_question(item)) for item in items if has_log}
         for result in folder.read_checkpoint_results(scenario, number):

@@ -197,14 +197,14 @@ def build_boundary(
         fields["disclosureBreakdown"] = {
             kind.value: encode_row(
                 {
-                    "evaluations": asked.tally.counted,
-                    "uniquePairs": asked.unique,
-                    "meanScore": asked.tally.mean,
-                    "hallucinationRate": _convert_to_percent(asked.tally.hallucination_rate),
+                    "evaluations": disclosure.tally.counted,
+                    "uniquePairs": disclosure.unique,
+                    "meanScore": disclosure.tally.mean,
+                    "hallucinationRate": _convert_to_percent(disclosure.tally.hallucination_rate),
                 }
             )
             for kind in Disclosure
-            if (asked := disclosures.get(kind.value)) is not None
+            if (disclosure := disclosures.get(kind.value)) is not None
         }
     leaks = boundary.leaks
     if leaks.answers:

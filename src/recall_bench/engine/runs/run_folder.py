@@ -221,11 +221,11 @@ class RunFolder:
     @property
     def environments(self) -> tuple[EnvironmentCard, ...]:
         """What the processes of this run were executed with, each once, first to last."""
-        known: list[EnvironmentCard] = []
-        for each in self._environments:
-            if each is not None and each not in known:
-                known.append(each)
-        return tuple(known)
+        cards: list[EnvironmentCard] = []
+        for environment in self._environments:
+            if environment is not None and environment not in cards:
+                cards.append(environment)
+        return tuple(cards)
 
     @property
     def usage(self) -> Usage:
@@ -439,7 +439,7 @@ class RunFolder:
         if not index.others:
             return ()
         events = [self._read_event(file, offsets[slot]) for offsets in index.others]
-        return tuple(each if isinstance(each, OtherVerdict) else None for each in events)
+        return tuple(event if isinstance(event, OtherVerdict) else None for event in events)
 
     def _read_event(self, file: BinaryIO, offset: int) -> Event | None:
         return self._read_line(file, offset, lambda line: self._decoder.decode(line, offset))

@@ -81,10 +81,10 @@ class ServiceStats:
         if event.answer.usage is not None:
             self.answer_usage = self.answer_usage + event.answer.usage
         if event.delivery is not None:
-            found = self.deliveries
-            found.answers += 1
-            found.offered += event.delivery.offered
-            found.kept += event.delivery.kept
-            found.tokens += event.delivery.tokens
-            found.traced += event.delivery.traced
-            found.summaries += event.delivery.summaries
+            counts = self.deliveries
+            counts.answers += 1
+            counts.offered += event.delivery.offered
+            counts.kept += event.delivery.kept
+            counts.tokens += event.delivery.tokens
+            counts.traced += event.delivery.traced
+            counts.summaries += event.delivery.summaries

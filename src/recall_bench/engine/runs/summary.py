@@ -219,10 +219,10 @@ _SUMMARIES: WeakKeyDictionary[RunFolder, Summary] = WeakKeyDictionary()
 
 def summarise(folder: RunFolder) -> Summary:
     """Summarise a run folder; computed once for each folder that is opened."""
-    found = _SUMMARIES.get(folder)
-    if found is None:
-        found = _SUMMARIES[folder] = _count_run(folder)
-    return found
+    summary = _SUMMARIES.get(folder)
+    if summary is None:
+        summary = _SUMMARIES[folder] = _count_run(folder)
+    return summary
 
 
 def _count_run(folder: RunFolder) -> Summary:
@@ -261,8 +261,8 @@ def count_other_verdicts(folder: RunFolder) -> tuple[OtherVerdictCounts, ...]:
             state = states.get_other_status(judge, slot).state
             counts[judge]["failed" if state is TrialState.NOT_JUDGED else "open"] += 1
     return tuple(
-        OtherVerdictCounts(judged=each["judged"], failed=each["failed"], open=each["open"])
-        for each in counts
+        OtherVerdictCounts(judged=count["judged"], failed=count["failed"], open=count["open"])
+        for count in counts
     )
 
 
@@ -292,7 +292,8 @@ def _count_checkpoint(
     for name, count in states.eligible.get(point.checkpoint.label, {}).items():
         categories[name] = structs.replace(categories.get(name, TrialTally()), eligible=count)
     overall = structs.replace(
-        sum_tallies(tallies.values()), eligible=sum(each.eligible for each in categories.values())
+        sum_tallies(tallies.values()),
+        eligible=sum(category.eligible for category in categories.values()),
     )
     return CheckpointSummary(
         checkpoint=point.checkpoint,
@@ -312,12 +313,12 @@ def _count_checkpoint(
 
 def _tally_cells(states: ScenarioStates, row: int, cells: _ItemCells) -> dict[_CellKey, TrialTally]:
     """Tally the trials of each cell; equal states are unpacked once."""
-    grid, asked, numbers = states.grid, states.checkpoint_plans[row].asked, cells.numbers
+    grid, items, numbers = states.grid, states.checkpoint_plans[row].asked, cells.numbers
     counts: Counter[int] = Counter()
     for repeat in range(states.repeats):
         start = states.compute_slot(row, repeat, 0)
         # A state is a byte.
-        counts.update([numbers[item] << 8 | grid[start + item] for item in asked])
+        counts.update([numbers[item] << 8 | grid[start + item] for item in items])
     groups: dict[int, dict[TrialStatus, int]] = {}
     for key, count in counts.items():
         groups.setdefault(key >> 8, {})[unpack_status(key & 255)] = count
@@ -375,8 +376,8 @@ def _merge_by_place(
         if (name := cell[place]) is not None:
             parts.setdefault(name, []).append(tally)
     return {
-        name: structs.replace(sum_tallies(found), eligible=counts[name])
-        for name, found in parts.items()
+        name: structs.replace(sum_tallies(group), eligible=counts[name])
+        for name, group in parts.items()
     }
 
 
@@ -413,8 +414,8 @@ def _summarise_disclosures(
     for part in checkpoints:
         for name, tally in part.disclosures.items():
             tallies[name] = tallies.get(name, TrialTally()) + tally
-    asked = {item for point in states.checkpoint_plans for item in point.asked}
-    kinds = [_get_cell(states.items[item])[2] for item in asked]
+    items = {item for point in states.checkpoint_plans for item in point.asked}
+    kinds = [_get_cell(states.items[item])[2] for item in items]
     return {
         name: DisclosureSummary(tally=tally, unique=kinds.count(name))
         for name, tally in tallies.items()
@@ -426,18 +427,18 @@ def _merge_disclosures(personas: Iterable[PersonaSummary]) -> dict[str, Disclosu
     merged: dict[str, DisclosureSummary] = {}
     for persona in personas:
         for name, part in persona.disclosures.items():
-            known = merged.get(name, DisclosureSummary(tally=TrialTally(), unique=0))
+            total = merged.get(name, DisclosureSummary(tally=TrialTally(), unique=0))
             merged[name] = DisclosureSummary(
-                tally=known.tally + part.tally, unique=known.unique + part.unique
+                tally=total.tally + part.tally, unique=total.unique + part.unique
             )
     return merged
 
 
 def _merge_checkpoints(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSummary, ...]:
-    found: dict[str, list[CheckpointSummary]] = {}
+    groups: dict[str, list[CheckpointSummary]] = {}
     for persona in personas:
         for part in persona.checkpoints:
-            found.setdefault(part.checkpoint.label, []).append(part)
+            groups.setdefault(part.checkpoint.label, []).append(part)
     return tuple(
         CheckpointSummary(
             checkpoint=parts[0].checkpoint,
@@ -458,7 +459,7 @@ def _merge_checkpoints(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSu
             ),
             is_done=all(part.is_done for part in parts),
         )
-        for parts in found.values()
+        for parts in groups.values()
     )
 
 
@@ -467,16 +468,16 @@ def _merge_tallies(groups: Iterable[Mapping[str, TrialTally]]) -> dict[str, Tria
     for group in groups:
         for name, tally in group.items():
             parts.setdefault(name, []).append(tally)
-    return {name: sum_tallies(found) for name, found in parts.items()}
+    return {name: sum_tallies(group) for name, group in parts.items()}
 
 
 def _list_categories(folder: RunFolder) -> tuple[str, ...]:
-    found = dict.fromkeys(
+    names = dict.fromkeys(
         item.truth.category
         for scenario in folder.scenarios
         for item in folder.states.scenarios[scenario].items
     )
-    return list_names(found, CATEGORIES)
+    return list_names(names, CATEGORIES)
 
 
 def list_names(found: Iterable[str], usual: tuple[str, ...]) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ class TrialLog:
             for name, states in self._scenarios.items()
         }
         self._strangers = (
-            OtherPeople({name: each.items for name, each in self._scenarios.items()})
+            OtherPeople({name: scenario.items for name, scenario in self._scenarios.items()})
             if len(self._scenarios) > 1
             else None
         )
@@ -157,10 +157,10 @@ class TrialLog:
         final = states.get_status(states.row[trial.checkpoint], trial.repeat, number)
         # Searching takes time, and matters only for wrong answers.
         is_wrong = not _has_full_marks(final)
-        usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
+        usages = [usage for usage in (answer.usage, line.reading_usage) if usage is not None]
         self.has_passages = self.has_passages or bool(answer.passages)
         spans = () if line.delivery is None else line.delivery.spans
-        found = (
+        passages = (
             FoundPassages.from_passages(answer.passages, spans) if answer.passages else NO_PASSAGES
         )
         return TrialEntry(
@@ -169,8 +169,8 @@ class TrialLog:
             reading_s=line.reading_s,
             usage=sum(usages, Usage()) if usages else None,
             delivery=line.delivery,
-            found=found,
-            is_traced=bool(found.days) or not answer.passages,
+            found=passages,
+            is_traced=bool(passages.days) or not answer.passages,
             text=answer.text if self._confidential[trial.scenario][number] else None,
             is_silent=not answer.text or answer.text.isspace(),
             tells_stale=is_wrong and is_told_instead(truth, truth.stale, answer.text),

@@ -203,8 +203,8 @@ def map_templates(items: Mapping[str, Iterable[Item]]) -> TemplateNames:
     """The template of every question that has one, from the questions of each persona."""
     return {
         (persona, item.id): item.template
-        for persona, found in items.items()
-        for item in found
+        for persona, questions in items.items()
+        for item in questions
         if item.template is not None
     }
 
@@ -288,7 +288,7 @@ def _find_unfed_days(states: ScenarioStates) -> frozenset[int]:
     """Find evidence days that are not among the days to feed, where these are known."""
     if not states.days:
         return frozenset()
-    cited = (each.day for item in states.items for each in item.truth.evidence)
+    cited = (evidence.day for item in states.items for evidence in item.truth.evidence)
     return frozenset(cited).difference(states.days)
 
 
