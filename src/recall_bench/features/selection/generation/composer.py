@@ -30,7 +30,6 @@ from recall_bench.features.selection.generation.topics import (
     MemoryTopic,
     TopicKind,
     extract_topics,
-    learn_casing,
 )
 from recall_bench.features.selection.memory_file import MemoryFile
 from recall_bench.features.selection.selectors.retrieval_selector import (
@@ -76,7 +75,6 @@ class MemoryRelevance:
         )
         self._index = MemoryIndex(self._memories, means)
         self._places = {memory.name: place for place, memory in enumerate(self._memories)}
-        self._alike: dict[str, frozenset[str]] = {}
 
     def score_memories(self, text: str) -> Mapping[str, float]:
         """The best fit of each memory to a sentence of the text, from 0 to 1."""
@@ -85,11 +83,6 @@ class MemoryRelevance:
 
     def find_alike(self, name: str) -> frozenset[str]:
         """The other memories with nearly the same text or the same keywords."""
-        if name not in self._alike:
-            self._alike[name] = self._compute_alike(name)
-        return self._alike[name]
-
-    def _compute_alike(self, name: str) -> frozenset[str]:
         place = self._places[name]
         cosines = compute_similarity(self._vectors, self._vectors[place])
         return frozenset(
@@ -203,9 +196,6 @@ CLEAR = 0.9
 NEAR = 0.75
 """A similar memory is relevant if the sentence fits it at least this share of its own fit."""
 
-_TELLING = frozenset({TopicKind.QUOTE})
-"""Topics that quote a memory, which users rarely do."""
-
 
 @dataclass(frozen=True, slots=True)
 class _ComposedSentence:
@@ -224,8 +214,7 @@ class PromptComposer:
     ) -> None:
         self._support = support
         self._is_pooled = is_pooled
-        casing = learn_casing(memories)
-        self._topics = {memory.name: extract_topics(memory, casing) for memory in memories}
+        self._topics = {memory.name: extract_topics(memory) for memory in memories}
 
     async def write(
         self, picked: Sequence[MemoryFile], rng: SampleRandom
@@ -268,10 +257,12 @@ class PromptComposer:
         return self._choose_sentence(about[:1], used, rng) if len(about) > 1 else None
 
     def _list_phrasings(self, about: tuple[MemoryFile, ...], rng: SampleRandom) -> list[Phrasing]:
-        """Sentences to try, quotes last."""
-        last = _TELLING if len(about) == 1 else _TELLING | {TopicKind.CLAIM}
+        """Sentences to try; quotes last, which users rarely write."""
         topics = [
-            sorted(rng.shuffle(self._topics[memory.name]), key=lambda topic: topic.kind in last)
+            sorted(
+                rng.shuffle(self._topics[memory.name]),
+                key=lambda topic: topic.kind is TopicKind.QUOTE,
+            )
             for memory in about
         ]
         if len(topics) == 1:

@@ -62,7 +62,7 @@ from recall_bench.features.selection.suite import decode_text, digest_corpus, re
 if TYPE_CHECKING:
     from recall_bench.systems.models.model import Model
 
-VERSION = "1"
+VERSION = "2"
 """Increase it when the same seed draws other tests: an old batch is then not resumed."""
 
 ENDING = ".bench"
