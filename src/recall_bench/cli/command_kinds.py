@@ -155,7 +155,11 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer v
         if converted <= 0 or (self._unit == "ms" and converted < 1):
             self.fail(f"{value} is too short; use at least 1 ms", param, ctx)
         is_typed = isinstance(value, str) and not (ctx and ctx.resilient_parsing)
-        if is_typed and match[2] is None and self._is_doubtful(number):
+        if (
+            is_typed
+            and match[2] is None
+            and (number < 1000 if self._unit == "ms" else number >= 1000)
+        ):
             flag = param.opts[-1] if param else "the time"
             click.echo(
                 f"warning: {flag} {value} was read as {value} {self._unit}; write {value}s or "
@@ -163,10 +167,6 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer v
                 err=True,
             )
         return round(converted) if self._unit == "ms" else converted
-
-    def _is_doubtful(self, number: float) -> bool:
-        """Whether a number without a unit is a strange time in this one, and not in the other."""
-        return number < 1000 if self._unit == "ms" else number >= 1000
 
 
 class GroupedCommand(MultiValueCommand):

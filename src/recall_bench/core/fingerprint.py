@@ -71,7 +71,9 @@ def _describe_change(old: object, new: object, between: str) -> str:
     """Describe both values, with digests where the descriptions are equal."""
     before, after = _describe_value(old), _describe_value(new)
     if before == after:
-        before, after = (f"{before} {_hash_value(value)}" for value in (old, new))
+        before, after = (
+            f"{before} {sha256(repr(value).encode()).hexdigest()[:8]}" for value in (old, new)
+        )
     return f"{before}{between}{after}"
 
 
@@ -89,7 +91,3 @@ def _describe_value(value: object) -> str:
             )
         case _:
             return str(value)
-
-
-def _hash_value(value: object) -> str:
-    return sha256(repr(value).encode()).hexdigest()[:8]

@@ -211,12 +211,10 @@ def extend_core(
         lacking = (taken + 1) // 2 - len(members)
         fresh = (i for i in bucket if i not in members)
         extended += [i for i in core if i in members]
-        extended += nsmallest(max(0, lacking), fresh, key=lambda i: _rank(items[i], seed))
+        extended += nsmallest(
+            max(0, lacking), fresh, key=lambda i: sha256(f"{seed}\0{items[i].id}".encode()).digest()
+        )
     return extended
-
-
-def _rank(item: Item, seed: int) -> bytes:
-    return sha256(f"{seed}\0{item.id}".encode()).digest()
 
 
 def compute_quotas(sizes: Sequence[int], seats: int) -> list[int]:

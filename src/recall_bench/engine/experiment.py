@@ -297,11 +297,10 @@ class Experiment:
         if received:
             self._end = Interrupted(received[0])
         for cell in self.cells:
-            if cell.job is not None and not self._is_known(cell):
+            if cell.job is not None and not (
+                cell.label in self._outcomes or cell.label in self._begun
+            ):
                 await cell.job.components.close()
-
-    def _is_known(self, cell: ExperimentCell) -> bool:
-        return cell.label in self._outcomes or cell.label in self._begun
 
     async def _run_waiting(
         self, waiting: Iterator[ExperimentCell], make_runner: Callable[[Job], PlanRunner]

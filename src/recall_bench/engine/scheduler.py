@@ -164,13 +164,11 @@ class Scheduler:
         reason = self.failure or self.budget.stop_reason or self.given_up or self.budget.pending
         if reason is not None:
             was_last = engine.sees_costs_late and isinstance(reason, BudgetSpent)
-            if not was_last or self._is_anything_left():
+            backlog, cards = self.backlog, self.plan.scenarios
+            if not was_last or any(backlog.is_anything_left(card.id) for card in cards):
                 raise reason
         if self.backlog.is_run_done:
             self.context.record(RunEnded(at=datetime.now(UTC)))
-
-    def _is_anything_left(self) -> bool:
-        return any(self.backlog.is_anything_left(card.id) for card in self.plan.scenarios)
 
 
 _RESTARTS_STORY = "the story that was cut off is repeated"

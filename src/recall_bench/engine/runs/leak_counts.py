@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from recall_bench.core.event import Judged, TrialResult
+from recall_bench.core.event import Judged
 from recall_bench.core.scenario import Disclosure, Item
 from recall_bench.core.verdict import Finding
 from recall_bench.engine.runs.run_folder import RunFolder
@@ -68,13 +68,15 @@ def _read_boundary(folder: RunFolder, scenario: str) -> BoundaryReading:
     guarded: dict[int, GuardedAnswer] = {}
     judged: dict[Disclosure, list[tuple[Finding, ...] | None]] = {}
     for result in folder.read_results_of(scenario, _is_relevant, reads_passages=False):
-        truth, findings = result.item.truth, _get_findings(folder, result)
+        truth, outcome, findings = result.item.truth, result.outcome, None
+        if isinstance(outcome, Judged):
+            findings = folder.get_findings(outcome)
+            if truth.disclosure is not None and may_disclose(truth):
+                judged.setdefault(truth.disclosure, []).append(findings)
         if result.answered is not None:
             answer = GuardedAnswer(truth, result.answered.answer.text, findings)
             if can_notice_leak(answer):
                 guarded[states.find_slot(result.trial)] = answer
-        if truth.disclosure is not None and may_disclose(truth) and _has_verdict(result):
-            judged.setdefault(truth.disclosure, []).append(findings)
     refusals = {kind: count_refusals(judged[kind]) for kind in Disclosure if kind in judged}
     leaked = frozenset(slot for slot, answer in guarded.items() if is_leaking(answer))
     return BoundaryReading(
@@ -98,11 +100,3 @@ def merge_boundaries(parts: Iterable[BoundaryCounts]) -> BoundaryCounts:
 
 def _is_relevant(item: Item) -> bool:
     return is_confidential(item.truth) or may_disclose(item.truth)
-
-
-def _has_verdict(result: TrialResult) -> bool:
-    return isinstance(result.outcome, Judged)
-
-
-def _get_findings(folder: RunFolder, result: TrialResult) -> tuple[Finding, ...] | None:
-    return folder.get_findings(result.outcome) if isinstance(result.outcome, Judged) else None

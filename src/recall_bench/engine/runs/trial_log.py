@@ -9,7 +9,7 @@ import msgspec
 
 from recall_bench.core.memory import Delivery
 from recall_bench.core.plan import Trial
-from recall_bench.core.trial_states import TrialState, TrialStatus
+from recall_bench.core.trial_states import TrialState
 from recall_bench.core.untrusted_json import decode_untrusted_line
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import FULL_MARKS, PEOPLE, Finding
@@ -156,7 +156,7 @@ class TrialLog:
         truth = states.items[number].truth
         final = states.get_status(states.row[trial.checkpoint], trial.repeat, number)
         # Searching takes time, and matters only for wrong answers.
-        is_wrong = not _has_full_marks(final)
+        is_wrong = not (final.state is TrialState.JUDGED and final.composite == FULL_MARKS)
         usages = [usage for usage in (answer.usage, line.reading_usage) if usage is not None]
         self.has_passages = self.has_passages or bool(answer.passages)
         spans = () if line.delivery is None else line.delivery.spans
@@ -177,7 +177,7 @@ class TrialLog:
             tells_others=is_wrong
             and is_told_instead(truth, list_others_values(truth), answer.text),
             has_others_values=self._strangers is not None
-            and _is_ungrounded(final)
+            and (final.state is TrialState.JUDGED and not final.grounded)
             and self._strangers.is_in_answer(trial.scenario, answer.text),
         )
 
@@ -195,11 +195,3 @@ class TrialLog:
                 is_reviewed=line.primary is not None,
             )
             entry.score = line.verdict.score
-
-
-def _is_ungrounded(status: TrialStatus) -> bool:
-    return status.state is TrialState.JUDGED and not status.grounded
-
-
-def _has_full_marks(status: TrialStatus) -> bool:
-    return status.state is TrialState.JUDGED and status.composite == FULL_MARKS
