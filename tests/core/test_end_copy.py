@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not can_fork(), reason="processes are copied on 
 
 PROGRAM = """
 import atexit, threading, time
-from recall_bench.core.fork_server import end_copy
+from tests.end_copy import end_copy
 
 def print_late():
     time.sleep(0.05)

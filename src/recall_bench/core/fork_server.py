@@ -5,19 +5,16 @@ and copies itself for each child. It runs our code alone, so a child finds nothi
 """
 
 import asyncio
-import atexit
 import errno
 import os
 import signal as signals
 import socket
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from signal import Signals
 from threading import Lock
-from typing import NoReturn
 
 import anyio
 import anyio.to_thread
@@ -281,23 +278,3 @@ def _wait_for_child(pid: int, flags: int) -> int:
     if ended is None:
         raise AssertionError("waiting without WNOHANG returns a child")
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-
-
-_OUTPUT_LOST = 120
-"""The exit code of an interpreter that could not write out what was printed."""
-
-
-def end_copy(code: int) -> NoReturn:
-    """End a copy as an interpreter ends, but without taking apart what it shares with the server.
-
-    That would first copy every page of it: a tenth of a second. `multiprocessing` does the same.
-    """
-    threading._shutdown()  # type: ignore[attr-defined] # noqa: SLF001 - there is no public name
-    atexit._run_exitfuncs()  # noqa: SLF001 - likewise
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None and not stream.closed:
-                stream.flush()
-        except OSError:
-            code = _OUTPUT_LOST
-    os._exit(code)

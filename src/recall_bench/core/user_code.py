@@ -19,8 +19,6 @@ from recall_bench.core.plain_text import escape_surrogates
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-PLUGIN_KINDS = ("systems", "judges")
-
 
 def list_plugins(kind: str) -> "list[EntryPoint]":
     """List the installed plugins, built-ins included, without importing them."""

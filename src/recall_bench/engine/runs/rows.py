@@ -4,7 +4,7 @@ Terminal, picture, page, notebook, exports and result files iterate over the row
 know none by its name.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
 
 from recall_bench.core.plan import Checkpoint
@@ -102,19 +102,6 @@ class RowTable(Record, frozen=True, kw_only=True):
     def get(self, name: str) -> Row | None:
         """The row of this name; None if the table has none."""
         return next((row for row in self.rows if row.name == name), None)
-
-    def select_columns(self, places: Sequence[int]) -> "RowTable":
-        """The same rows over some of the columns."""
-        return self.replace(
-            columns=tuple(self.columns[place] for place in places),
-            rows=tuple(
-                row.replace(
-                    cells=tuple(row.cells[place] for place in places),
-                    eligible=tuple(row.eligible[place] for place in places) if row.eligible else (),
-                )
-                for row in self.rows
-            ),
-        )
 
     def iterate_notes(self) -> Iterator[str]:
         """What to know of the rows that are shown, each note once."""
