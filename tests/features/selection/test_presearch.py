@@ -1,8 +1,14 @@
 """Presearch keeps a memory for any word of the prompt that points to it, and no other memory."""
 
-from recall_bench.features.selection.selectors.keyword import Presearch, is_keyword_hit
+from recall_bench.features.selection.memory_file import MemoryFile
+from recall_bench.features.selection.selectors.keyword import Presearch
 from tests.features.selection.scripted_agent import BREAD, FLIGHTS, MEMORIES, PARKING, WIFI
 from tests.loops import loop_over_rows
+
+
+def is_keyword_hit(prompt: str, memory: MemoryFile) -> bool:
+    """Whether a word of the prompt hits the memory."""
+    return bool(Presearch([memory], with_content=False).filter_memories(prompt))
 
 
 def left(prompt: str, *, with_content: bool) -> list[str]:

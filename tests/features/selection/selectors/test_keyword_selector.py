@@ -8,10 +8,10 @@ from recall_bench.core.errors import UsageError
 from recall_bench.features.selection.memory_file import MemoryFile
 from recall_bench.features.selection.selectors.keyword import (
     SIMILARITY,
+    Presearch,
     build_keyword_selector,
     extract_words,
     is_hint_match,
-    is_keyword_hit,
 )
 from tests.features.selection.memories import (
     COFFEE,
@@ -22,6 +22,12 @@ from tests.features.selection.memories import (
     names,
 )
 from tests.loops import loop_over_rows
+
+
+def is_keyword_hit(prompt: str, memory: MemoryFile) -> bool:
+    """Whether a word of the prompt hits the memory."""
+    return bool(Presearch([memory], with_content=False).filter_memories(prompt))
+
 
 pytestmark = pytest.mark.anyio
 

@@ -5,11 +5,8 @@ word of its name. One hit is enough. A memory without keywords is matched by its
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache
-from itertools import accumulate
 from pathlib import PurePosixPath
 
 from recall_bench.core.distribution import get_version
@@ -48,12 +45,6 @@ _CHATTER = frozenset(
 """Conversational words without content, beyond the stop words of word search."""
 
 
-def is_keyword_hit(prompt: str, memory: MemoryFile) -> bool:
-    """Whether a word of the prompt hits the memory."""
-    hints = _extract_hints(memory)
-    return any(is_hint_match(word, hint) for word in extract_words(prompt) for hint in hints)
-
-
 def is_hint_match(word: str, hint: str) -> bool:
     """Whether the word equals the hint, is part of it, or is nearly equal."""
     if len(word) <= _SHORT:
@@ -61,7 +52,6 @@ def is_hint_match(word: str, hint: str) -> bool:
     return word in hint or (len(word) >= _LONG and _is_alike(word, hint))
 
 
-@lru_cache(maxsize=64)
 def extract_words(prompt: str) -> tuple[str, ...]:
     """The content words of a prompt in lower case, each once."""
     empty = list_stop_words() | _CHATTER
@@ -98,47 +88,45 @@ class KeywordChooser(WithoutResources):
     """The hints of one folder of memories."""
 
     def __init__(self, memories: Sequence[MemoryFile]) -> None:
-        self._names = tuple(memory.name for memory in memories)
-        self._places: dict[str, list[int]] = {}
-        """Memories by hint."""
-        for place, memory in enumerate(memories):
-            for hint in _extract_hints(memory):
-                self._places.setdefault(hint, []).append(place)
-        self._hints = tuple(self._places)
-        self._row = "\n".join(self._hints)
-        """All hints joined: one search finds every hint that contains a word."""
-        self._starts = tuple(accumulate((len(hint) + 1 for hint in self._hints), initial=0))
-        self._long = tuple(hint for hint in self._hints if len(hint) >= _LONG)
+        self._presearch = Presearch(memories, with_content=False)
 
     async def select(self, prompt: str) -> MemorySelection:
         """The memories hit, by name; hits are not ranked."""
-        hit = {
-            place
-            for word in extract_words(prompt)
-            for hint in self._find_hints(word)
-            for place in self._places[hint]
-        }
-        return MemorySelection(names=tuple(self._names[place] for place in sorted(hit)))
+        memories = self._presearch.filter_memories(prompt)
+        return MemorySelection(names=tuple(memory.name for memory in memories))
 
-    def _find_hints(self, word: str) -> Iterator[str]:
-        """The hints that match the word, found without comparing each."""
-        if len(word) <= _SHORT:
-            yield from (word,) if word in self._places else ()
-            return
-        for found in re.finditer(re.escape(word), self._row):
-            yield self._hints[bisect_right(self._starts, found.start()) - 1]
-        if len(word) >= _LONG:
-            yield from (hint for hint in self._long if _is_alike(word, hint))
+
+class Presearch:
+    """Narrows a folder of memories for each prompt, to those whose hints a word of it matches.
+
+    `with_content` makes every word of a memory's text a hint.
+    """
+
+    def __init__(self, memories: Sequence[MemoryFile], *, with_content: bool) -> None:
+        self._memories = tuple(memories)
+        self._places: dict[str, list[int]] = {}
+        """Memories by hint, so that each distinct word is compared once."""
+        for place, memory in enumerate(memories):
+            content = _WORD.findall(memory.text.lower()) if with_content else ()
+            for hint in _extract_hints(memory).union(content):
+                self._places.setdefault(hint, []).append(place)
+
+    def filter_memories(self, prompt: str) -> tuple[MemoryFile, ...]:
+        """The memories that a word of the prompt hits, in their order."""
+        words = extract_words(prompt)
+        hits = {
+            place
+            for hint, places in self._places.items()
+            if any(is_hint_match(word, hint) for word in words)
+            for place in places
+        }
+        return tuple(self._memories[place] for place in sorted(hits))
 
 
 def _extract_hints(memory: MemoryFile) -> frozenset[str]:
     """The words of its name and keywords, or of its pointer if it has no keywords."""
     hints = memory.keywords or (memory.pointer,)
-    return _split_words((PurePosixPath(memory.name).stem, *hints))
-
-
-@lru_cache(maxsize=4096)
-def _split_words(texts: tuple[str, ...]) -> frozenset[str]:
+    texts = (PurePosixPath(memory.name).stem, *hints)
     return frozenset(_WORD.findall(" ".join(texts).lower()))
 
 
@@ -152,47 +140,3 @@ def _is_alike(word: str, other: str) -> bool:
     if len(set(word) ^ set(other)) > (1 - SIMILARITY) * together:
         return False
     return SequenceMatcher(None, word, other).ratio() >= SIMILARITY
-
-
-_TEXT_WORD = re.compile(r"\w+")
-
-
-class Presearch:
-    """Narrows a folder of memories for each prompt before a model looks at them.
-
-    Words are matched as by the selector `keyword`, and `with_content` also against the whole text.
-    """
-
-    def __init__(self, memories: Sequence[MemoryFile], *, with_content: bool) -> None:
-        self._memories = tuple(memories)
-        self._contents = _ContentIndex(memories if with_content else ())
-
-    def filter_memories(self, prompt: str) -> tuple[MemoryFile, ...]:
-        """The memories that a word of the prompt hits, in their order."""
-        hit = self._contents.find_hits(prompt)
-        return tuple(
-            memory
-            for memory in self._memories
-            if memory.name in hit or is_keyword_hit(prompt, memory)
-        )
-
-
-class _ContentIndex:
-    """Memories by the words of their text; each distinct word is compared once."""
-
-    def __init__(self, memories: Sequence[MemoryFile]) -> None:
-        self._where: dict[str, set[str]] = {}
-        for memory in memories:
-            for word in set(_TEXT_WORD.findall(memory.text.lower())):
-                self._where.setdefault(word, set()).add(memory.name)
-        self._known: dict[str, frozenset[str]] = {}
-
-    def find_hits(self, prompt: str) -> set[str]:
-        """The names of the memories whose text a word of the prompt hits."""
-        return {name for word in extract_words(prompt) for name in self._find_names(word)}
-
-    def _find_names(self, word: str) -> frozenset[str]:
-        if word not in self._known:
-            alike = (each for each in self._where if is_hint_match(word, each))
-            self._known[word] = frozenset().union(*(self._where[each] for each in alike))
-        return self._known[word]
