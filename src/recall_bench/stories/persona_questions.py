@@ -172,7 +172,7 @@ def _find_expectation(derive: object) -> Expects | None:
     forms = {
         "absent": Expects.ABSTAIN,
         "unknown": Expects.ABSTAIN,
-        # Answered by yes or no, and both are told.
+        # A yes or a no that follows from what is told.
         "told": Expects.ANSWER,
     }
     return forms.get(str(derive.get("form"))) if isinstance(derive, dict) else None

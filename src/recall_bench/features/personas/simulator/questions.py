@@ -1,7 +1,7 @@
 """Questions on a world: queries over its ledger, whose answers are true by construction."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
@@ -59,6 +59,7 @@ _QUOTAS = {
     f"{NEGATIVE}/not-spared": 1,
     f"{NEGATIVE}/never": 1,
     f"{NEGATIVE}/spared": 1,
+    f"{NEGATIVE}/no-date": 1,
     f"{NEGATIVE}/absent": 1,
     ATTRIBUTION: 2,
     BOUNDARY: 2,
@@ -66,11 +67,13 @@ _QUOTAS = {
 """Questions of each kind in a window."""
 _BALANCED = frozenset({f"{SYNTHESIS}/count", f"{SYNTHESIS}/changes", f"{TEMPORAL}/gap"})
 """Kinds whose answer is a small number: no constant answer may be right too often."""
-_TWINS = (
-    (f"{CONTRADICTION}/now", f"{CONTRADICTION}/echoed"),
-    (f"{CONTRADICTION}/still", f"{CONTRADICTION}/no-longer"),
-    (f"{NEGATIVE}/happened", f"{NEGATIVE}/not-spared"),
-    (f"{NEGATIVE}/never", f"{NEGATIVE}/spared"),
+_BALANCED_SIDES = (
+    ((f"{CONTRADICTION}/now",), (f"{CONTRADICTION}/echoed",)),
+    ((f"{CONTRADICTION}/still",), (f"{CONTRADICTION}/no-longer",)),
+    (
+        (f"{NEGATIVE}/happened", f"{NEGATIVE}/spared"),
+        (f"{NEGATIVE}/not-spared", f"{NEGATIVE}/never"),
+    ),
 )
 """Kinds of which equally many are kept: the last mention is the answer or not, yes and no."""
 _MAX_BACKLOG = 3
@@ -131,12 +134,19 @@ def select_questions(
                 owed -= 1
                 answers[kind, group[0].reference] += 1
                 chosen[kind].append(group)
-    for twins in _TWINS:
-        fewest = min(len(chosen[kind]) for kind in twins)
-        for kind in twins:
-            chosen[kind] = chance.shuffle(chosen[kind])[:fewest]
+    _trim_sides(chosen, chance)
     selected = [draft for found in chosen.values() for group in found for draft in group]
     return sorted(selected, key=lambda draft: (draft.known_from, draft.kind, draft.text))
+
+
+def _trim_sides(chosen: Mapping[str, list[list[DraftQuestion]]], chance: RandomStream) -> None:
+    """Drop questions until both sides of each balance have equally many."""
+    for sides in _BALANCED_SIDES:
+        fewest = min(sum(len(chosen[kind]) for kind in side) for side in sides)
+        for side in sides:
+            while sum(len(chosen[kind]) for kind in side) > fewest:
+                longest = max(side, key=lambda kind: len(chosen[kind]))
+                chosen[longest].pop(chance.draw_below(len(chosen[longest])))
 
 
 def ask_values(matter: Matter, context: DraftContext) -> Iterator[DraftQuestion]:
@@ -253,13 +263,15 @@ def _draft_still(
     yield DraftQuestion(
         category=CONTRADICTION,
         kind=f"{CONTRADICTION}/{'still' if holds else 'no-longer'}",
-        text=f"Is {value} still the {label} of {context.name(matter)}?",
-        reference="Yes." if holds else f"No, it is {fact.value.text} now.",
+        text=f"Is {value} still the {label} of {context.name(matter)}, and if not, what is it?",
+        reference="Yes." if holds else f"It is {fact.value.text} now, no longer {value}.",
         evidence=[fact.sentence],
         known_from=fact.day if echo is None else echo,
         known_until=fact.until,
         query={"op": "still", "thread": matter.key, "slot": attribute, "form": "told"},
-        atoms=["Yes"] if holds else ["No"],
+        # Who has no record of it is not to pass for saying no: the present value is asked for too.
+        atoms=["Yes"] if holds else [fact.value.text],
+        aliases=[] if holds else context.list_aliases(fact.value, fact.day),
         stale=[] if holds else [value],
         distractors=["No"] if holds else ["Yes"],
     )
@@ -307,40 +319,54 @@ def ask_events(matter: Matter, context: DraftContext) -> Iterator[DraftQuestion]
             yield from _ask_report(matter, name, context)
         elif matter.closing is not None:
             yield from _ask_whether(matter, name, context)
+            yield DraftQuestion(
+                category=NEGATIVE,
+                kind=f"{NEGATIVE}/no-date",
+                text=f"On what date was the {name} of {context.name(matter)} reported?",
+                reference=f"Nothing in the log tells of {_add_article(name)}.",
+                evidence=[matter.opening, matter.closing],
+                known_from=matter.closing.day,
+                query={"op": "date", "thread": matter.key, "step": name, "form": "absent"},
+            )
 
 
 def _ask_whether(matter: Matter, name: str, context: DraftContext) -> Iterator[DraftQuestion]:
     """Whether an event happened, and the same the other way round: one is yes, the other no."""
-    event, closing = matter.events.get(name), matter.closing
-    what = f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    event, closing, date = matter.events.get(name), matter.closing, None
+    what = _add_article(name)
     if event is not None:
         date = context.world.dates.format_day(event.sentence.day)
-        form, evidence = "told", [event.sentence]
+        evidence = [event.sentence]
         answers = {
             "happened": f"Yes, on {date}.",
-            "not-spared": f"No, {what} was reported on {date}.",
+            "not-spared": f"One was reported on {date}.",
         }
     elif closing is not None:
-        form, evidence = "absent", [matter.opening, closing]
-        none = f"no {name} of it is on record"
-        answers = {"never": f"No, {none}.", "spared": f"Yes, {none}."}
+        evidence = [matter.opening, closing]
+        answers = {
+            "never": f"No, no {name} of it is on record.",
+            "spared": f"Yes, it passed without {what}.",
+        }
     for kind, answer in answers.items():
         subject = context.name(matter)
         is_straight = kind in {"happened", "never"}
-        side = answer.partition(",")[0]
         yield DraftQuestion(
             category=NEGATIVE,
             kind=f"{NEGATIVE}/{kind}",
-            text=f"Was {what} of {subject} ever reported?"
+            text=f"Was {what} of {subject} ever reported, and if so, when?"
             if is_straight
-            else f"Did {subject} pass without {what}?",
+            else f"Did {subject} pass without {what}, and if not, when was one reported?",
             reference=answer,
             evidence=evidence,
             known_from=evidence[-1].day,
-            query={"op": "did", "thread": matter.key, "step": name, "form": form},
-            atoms=[side],
-            distractors=["No" if side == "Yes" else "Yes"],
+            query={"op": "did", "thread": matter.key, "step": name, "form": "told"},
+            atoms=[answer.partition(",")[0]] if date is None else [date],
+            distractors=["No"] if kind in {"happened", "spared"} else ["Yes"],
         )
+
+
+def _add_article(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def _ask_report(matter: Matter, name: str, context: DraftContext) -> Iterator[DraftQuestion]:
