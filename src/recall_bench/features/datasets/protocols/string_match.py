@@ -37,7 +37,7 @@ places, which changes 13 of 1,540 scores by up to 0.07. NLTK's extensions:
 import re
 import string
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from recall_bench.core.errors import Malformed
@@ -172,9 +172,21 @@ _IRREGULAR = {
     **{word: word for word in "sky news inning outing canning howe proceed exceed succeed".split()},
 }
 
-StemCondition = Callable[[str], bool]
-StemRule = tuple[str, str, StemCondition]
-"""A suffix, its replacement, and a condition on the part before it."""
+_PLURAL = {"sses": "ss", "ies": "i", "ss": "ss", "s": ""}
+_DOUBLE = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
+    "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize",
+    "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive", "fulness": "ful",
+    "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble", "fulli": "ful",
+    "logi": "log",
+}
+_SINGLE = {
+    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "",
+    "ness": "",
+}
+_ENDINGS = dict.fromkeys(
+    "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split(), ""
+)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -184,51 +196,49 @@ def stem_porter(word: str) -> str:
         return word
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    for step in (
-        _remove_plural,
-        _remove_past_or_gerund,
-        _replace_final_y,
-        _reduce_double_suffix,
-        _remove_suffix,
-        _remove_ending,
-        _remove_final_e,
-    ):
-        word = step(word)
-    return word
+    is_short_plural = word.endswith("ies") and len(word) == 4
+    word = word[:-1] if is_short_plural else _replace_suffix(word, _PLURAL, least=0)
+    word = _remove_past_or_gerund(word)
+    before = word.removesuffix("y")
+    if before != word and len(before) > 1 and _find_shape(before)[-1] == "c":
+        word = f"{before}i"
+    if word.endswith("alli") and _measure_stem(word[:-4]) > 0:
+        word = word[:-2]
+    word = _replace_suffix(word, _DOUBLE, least=1)
+    word = _replace_suffix(word, _SINGLE, least=1)
+    word = _replace_suffix(word, _ENDINGS, least=2)
+    if word.endswith("e"):
+        before = word[:-1]
+        measure = _measure_stem(before)
+        if measure > 1 or (measure == 1 and not _is_short(before)):
+            word = before
+    return word[:-1] if word.endswith("ll") and _measure_stem(word[:-1]) > 1 else word
+
+
+def _replace_suffix(word: str, rules: Mapping[str, str], *, least: int) -> str:
+    """Replace the first suffix that fits, if what is before it has this measure, and no other."""
+    suffix = next((suffix for suffix in rules if word.endswith(suffix)), None)
+    if suffix is None:
+        return word
+    before = word[: len(word) - len(suffix)]
+    if suffix == "ion" and before[-1:] not in ("s", "t"):
+        return word
+    measured = f"{before}l" if suffix == "logi" else before
+    return before + rules[suffix] if _measure_stem(measured) >= least else word
 
 
 def _find_shape(word: str) -> str:
     """`c` for each consonant and `v` for each vowel; y is a vowel after a consonant."""
-    shape: list[str] = []
+    shape = ""
     for letter in word:
-        is_vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == ["c"])
-        shape.append("v" if is_vowel else "c")
-    return "".join(shape)
+        is_vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
+        shape += "v" if is_vowel else "c"
+    return shape
 
 
 def _measure_stem(stem: str) -> int:
     """How often a run of vowels is followed by a run of consonants."""
     return _find_shape(stem).count("vc")
-
-
-def _accept_any(_stem: str) -> bool:
-    return True
-
-
-def _is_measure_one(stem: str) -> bool:
-    return _measure_stem(stem) > 0
-
-
-def _is_measure_two(stem: str) -> bool:
-    return _measure_stem(stem) > 1
-
-
-def _is_measure_two_before_ion(stem: str) -> bool:
-    return stem[-1:] in ("s", "t") and _measure_stem(stem) > 1
-
-
-def _is_measure_one_with_l(stem: str) -> bool:
-    return _measure_stem(f"{stem}l") > 0
 
 
 def _is_short(stem: str) -> bool:
@@ -237,128 +247,21 @@ def _is_short(stem: str) -> bool:
     return shape == "vc" or (shape.endswith("cvc") and stem[-1] not in "wxy")
 
 
-def _apply_first(word: str, rules: tuple[StemRule, ...]) -> str:
-    """Apply the first rule whose suffix fits, if its condition holds, and no other."""
-    for suffix, replacement, condition in rules:
-        if word.endswith(suffix):
-            before = word[: len(word) - len(suffix)]
-            return before + replacement if condition(before) else word
-    return word
-
-
-_PLURAL: tuple[StemRule, ...] = (
-    ("sses", "ss", _accept_any),
-    ("ies", "i", _accept_any),
-    ("ss", "ss", _accept_any),
-    ("s", "", _accept_any),
-)
-
-
-def _remove_plural(word: str) -> str:
-    if word.endswith("ies") and len(word) == 4:
-        return word[:-1]
-    return _apply_first(word, _PLURAL)
-
-
 def _remove_past_or_gerund(word: str) -> str:
     if word.endswith("ied"):
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
         return word[:-1] if _measure_stem(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
-        before = word.removesuffix(suffix)
-        if before != word and "v" in _find_shape(before):
-            return _repair_stem(before)
+        stem = word.removesuffix(suffix)
+        if stem == word or "v" not in _find_shape(stem):
+            continue
+        if stem.endswith(("at", "bl", "iz")):
+            return f"{stem}e"
+        if stem[-1:] == stem[-2:-1] and _find_shape(stem)[-1] == "c":
+            return stem if stem[-1] in "lsz" else stem[:-1]
+        return f"{stem}e" if _measure_stem(stem) == 1 and _is_short(stem) else stem
     return word
-
-
-def _repair_stem(stem: str) -> str:
-    """The stem left after -ed or -ing, repaired to a word."""
-    if stem.endswith(("at", "bl", "iz")):
-        return f"{stem}e"
-    if stem[-1:] == stem[-2:-1] and _find_shape(stem)[-1] == "c":
-        return stem if stem[-1] in "lsz" else stem[:-1]
-    return f"{stem}e" if _measure_stem(stem) == 1 and _is_short(stem) else stem
-
-
-def _replace_final_y(word: str) -> str:
-    before = word.removesuffix("y")
-    is_after_consonant = before != word and len(before) > 1 and _find_shape(before)[-1] == "c"
-    return f"{before}i" if is_after_consonant else word
-
-
-_SHORTER = {
-    "ational": "ate",
-    "tional": "tion",
-    "enci": "ence",
-    "anci": "ance",
-    "izer": "ize",
-    "bli": "ble",
-    "alli": "al",
-    "entli": "ent",
-    "eli": "e",
-    "ousli": "ous",
-    "ization": "ize",
-    "ation": "ate",
-    "ator": "ate",
-    "alism": "al",
-    "iveness": "ive",
-    "fulness": "ful",
-    "ousness": "ous",
-    "aliti": "al",
-    "iviti": "ive",
-    "biliti": "ble",
-    "fulli": "ful",
-}
-_DOUBLE: tuple[StemRule, ...] = (
-    *((suffix, shorter, _is_measure_one) for suffix, shorter in _SHORTER.items()),
-    ("logi", "log", _is_measure_one_with_l),
-)
-
-
-def _reduce_double_suffix(word: str) -> str:
-    if word.endswith("alli") and _measure_stem(word[:-4]) > 0:
-        word = word[:-2]
-    return _apply_first(word, _DOUBLE)
-
-
-_SINGLE: tuple[StemRule, ...] = tuple(
-    (suffix, replacement, _is_measure_one)
-    for suffix, replacement in (
-        ("icate", "ic"),
-        ("ative", ""),
-        ("alize", "al"),
-        ("iciti", "ic"),
-        ("ical", "ic"),
-        ("ful", ""),
-        ("ness", ""),
-    )
-)
-
-
-def _remove_suffix(word: str) -> str:
-    return _apply_first(word, _SINGLE)
-
-
-_ENDINGS: tuple[StemRule, ...] = tuple(
-    (suffix, "", _is_measure_two_before_ion if suffix == "ion" else _is_measure_two)
-    for suffix in (
-        "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
-    )
-)
-
-
-def _remove_ending(word: str) -> str:
-    return _apply_first(word, _ENDINGS)
-
-
-def _remove_final_e(word: str) -> str:
-    if word.endswith("e"):
-        before = word[:-1]
-        measure = _measure_stem(before)
-        if measure > 1 or (measure == 1 and not _is_short(before)):
-            word = before
-    return word[:-1] if word.endswith("ll") and _measure_stem(word[:-1]) > 1 else word
 
 
 LOCOMO_ABSTENTIONS = ("no information available", "not mentioned")
