@@ -8,8 +8,8 @@ composes prompts from the memories' own words.
 import errno
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -78,18 +78,21 @@ class SampleBatch:
         self, request: SuiteRequest, corpus: str, model: str, there: Mapping[str, BenchTest]
     ) -> None:
         self._request = request
-        self._there = there
-        self.id = _compute_id(request, corpus, model)
-        self.kept = dict(self._find_existing())
+        # Everything that determines a sample; the number of samples does not.
+        parts = (VERSION, corpus, model, request.seed, request.amount, request.pool, request.name)
+        self.id = sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
+        self.kept: dict[int, str] = {}
         """File name by sample, of those that exist already."""
+        for name, test in sorted(there.items(), reverse=True):
+            sample = test.find_header("Sample") or ""
+            is_ours = test.find_header("Batch") == self.id and re.fullmatch(r"[1-9]\d{0,8}", sample)
+            if is_ours and int(sample) <= request.samples:
+                self.kept[int(sample)] = name
 
     def refuse_clashes(self) -> None:
         """UsageError if another file has the name of a missing sample."""
-        taken = [
-            path.name
-            for sample in self.list_missing()
-            if (path := self._choose_path(sample)) is not None and os.path.lexists(path)
-        ]
+        paths = [self._choose_path(sample) for sample in self.list_missing()]
+        taken = [path.name for path in paths if path is not None and os.path.lexists(path)]
         if taken:
             more = f" and {len(taken) - 1} more are" if len(taken) > 1 else " is"
             raise UsageError(
@@ -103,18 +106,13 @@ class SampleBatch:
 
     def write(self, sample: int, test: BenchTest) -> str:
         """Write a new file atomically; returns its name. UsageError if it exists by now."""
-        content = write_bench(test).encode()
         path = self._choose_path(sample)
-        if path is not None:
-            _write_new(path, content)
-            return path.name
-        digest = sha256("\n".join((*test.expected, "", test.prompt)).encode()).hexdigest()
-        path = next(
-            path
-            for length in range(_HEX, len(digest) + 1)
-            if not os.path.lexists(path := self._request.out / f"{digest[:length]}{ENDING}")
-        )
-        _write_new(path, content)
+        if path is None:
+            digest = sha256("\n".join((*test.expected, "", test.prompt)).encode()).hexdigest()
+            names = (f"{digest[:length]}{ENDING}" for length in range(_HEX, len(digest) + 1))
+            paths = (self._request.out / name for name in names)
+            path = next(path for path in paths if not os.path.lexists(path))
+        _write_new(path, write_bench(test).encode())
         return path.name
 
     def _choose_path(self, sample: int) -> Path | None:
@@ -124,32 +122,6 @@ class SampleBatch:
             return None
         number = f"-{sample:03}" if request.samples > 1 else ""
         return request.out / f"{request.name}{number}{ENDING}"
-
-    def _find_existing(self) -> Iterator[tuple[int, str]]:
-        for name, test in sorted(self._there.items(), reverse=True):
-            sample = test.find_header("Sample") or ""
-            is_ours = test.find_header("Batch") == self.id and re.fullmatch(r"[1-9]\d{0,8}", sample)
-            if is_ours and int(sample) <= self._request.samples:
-                yield int(sample), name
-
-
-def _compute_id(request: SuiteRequest, corpus: str, model: str) -> str:
-    """A digest of everything that determines a sample; the number of samples does not."""
-    parts = (VERSION, corpus, model, request.seed, request.amount, request.pool, request.name)
-    return sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
-
-
-def _link_new(beside: Path, path: Path) -> None:
-    """Give the file its final name; FileExistsError if it is taken."""
-    try:
-        # Unlike a rename, a link fails if the file exists.
-        path.hardlink_to(beside)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        if os.path.lexists(path):
-            raise FileExistsError(path) from error
-        beside.rename(path)
 
 
 def _write_new(path: Path, content: bytes) -> None:
@@ -162,10 +134,17 @@ def _write_new(path: Path, content: bytes) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            _link_new(beside, path)
+            try:
+                # Unlike a rename, a link fails if the file exists.
+                path.hardlink_to(beside)
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                if os.path.lexists(path):
+                    raise FileExistsError(path) from error
+                beside.rename(path)
         finally:
-            with suppress(FileNotFoundError):
-                beside.unlink()
+            beside.unlink(missing_ok=True)
     except FileExistsError as error:
         raise UsageError(f"{path}: exists by now; choose another --name or --out") from error
     except OSError as error:
@@ -198,20 +177,17 @@ def open_tests(folder: Path) -> Mapping[str, BenchTest]:
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out: {folder} is not a folder; name one")
-    tests = dict(_read_tests(folder))
-    problems: list[BenchError] = [item for item in tests.values() if isinstance(item, DataError)]
+    tests: dict[str, BenchTest] = {}
+    problems: list[BenchError] = []
+    for path in sorted(path for path in folder.rglob(f"*{ENDING}") if path.is_file()):
+        try:
+            test = parse_bench(decode_text(path.read_bytes(), str(path)), str(path))
+        except DataError as problem:
+            problems.append(problem)
+        else:
+            tests[path.relative_to(folder).as_posix()] = test
     raise_problems(problems)
-    return {name: item for name, item in tests.items() if isinstance(item, BenchTest)}
-
-
-def _read_tests(folder: Path) -> Iterator[tuple[str, BenchTest | DataError]]:
-    for path in sorted(folder.rglob("*.bench")):
-        if path.is_file():
-            name = path.relative_to(folder).as_posix()
-            try:
-                yield name, parse_bench(decode_text(path.read_bytes(), str(path)), str(path))
-            except DataError as problem:
-                yield name, problem
+    return tests
 
 
 NEARLY = 0.8
@@ -229,27 +205,20 @@ class KnownTests:
 
     def add(self, name: str, test: BenchTest | SuiteDraft) -> None:
         """Add a test under its name."""
-        words = _split_words(test.prompt)
+        words = tuple(_WORD.findall(test.prompt.casefold()))
         self._by_prompt.setdefault(words, name)
         self._by_expected.setdefault(frozenset(test.expected), []).append((frozenset(words), name))
 
     def find_repeat(self, draft: SuiteDraft) -> str | None:
         """The test that the draft repeats, ignoring case and punctuation; None if it is new."""
-        words = _split_words(draft.prompt)
+        words = tuple(_WORD.findall(draft.prompt.casefold()))
         if words in self._by_prompt:
             return self._by_prompt[words]
         own = frozenset(words)
-        alike = self._by_expected.get(frozenset(draft.expected), ())
-        return next((name for other, name in alike if _measure_overlap(own, other) >= NEARLY), None)
-
-
-def _split_words(prompt: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(prompt.casefold()))
-
-
-def _measure_overlap(some: Iterable[str], others: Iterable[str]) -> float:
-    one, two = frozenset(some), frozenset(others)
-    return len(one & two) / len(one | two) if one or two else 1.0
+        for other, name in self._by_expected.get(frozenset(draft.expected), ()):
+            if len(own & other) >= NEARLY * len(own | other):
+                return name
+        return None
 
 
 MAX_DRAWS = 8
@@ -288,7 +257,16 @@ async def _generate_tests(
             model = _open_model(request)
             stack.push_async_callback(model.close)
         relevance = MemoryRelevance(corpus.memories)
-        writer = _build_writer(request, corpus, relevance, model)
+        writer: PromptWriter
+        if model is None:
+            writer = PromptComposer(corpus.memories, relevance, is_pooled=request.pool)
+        else:
+            writer = ModelWriter(
+                model,
+                corpus.memories,
+                is_pooled=request.pool,
+                max_cost_usd=request.max_cost_usd,
+            )
         batch = SampleBatch(request, corpus.digest, writer.name, existing)
         batch.refuse_clashes()
         generation = _SuiteGeneration(
@@ -298,15 +276,13 @@ async def _generate_tests(
             writer=writer,
             relevance=relevance,
             on_progress=on_progress,
-            categories=_shuffle_categories(request.seed),
+            categories=SampleRandom("category", request.seed).shuffle(
+                tuple(load_phrases().small_talk)
+            ),
         )
         for name, test in existing.items():
             generation.add_known(name, test, test.find_header("Category"))
         return await generation.run()
-
-
-def _shuffle_categories(seed: int) -> list[str]:
-    return SampleRandom("category", seed).shuffle(tuple(load_phrases().small_talk))
 
 
 def _open_model(request: SuiteRequest) -> "Model":
@@ -319,19 +295,6 @@ def _open_model(request: SuiteRequest) -> "Model":
         # The value is not repeated: it may be a key in the wrong place.
         raise UsageError("--model: unknown model; give offline, or a model as provider:model")
     return model
-
-
-def _build_writer(
-    request: SuiteRequest, corpus: MemoryCorpus, relevance: MemoryRelevance, model: "Model | None"
-) -> PromptWriter:
-    if model is None:
-        return PromptComposer(corpus.memories, relevance, is_pooled=request.pool)
-    return ModelWriter(
-        model,
-        corpus.memories,
-        is_pooled=request.pool,
-        max_cost_usd=request.max_cost_usd,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
