@@ -68,9 +68,6 @@ class Attribution(Record, frozen=True, kw_only=True):
     """Which causes could not be distinguished, and what would help."""
 
 
-MARKS_LOST: Final = f"marks lost, of {FULL_MARKS} a trial"
-"""What is counted of a leaf beside its trials; everything else is in points of 100."""
-
 LEAF_TITLES: Final[Mapping[FailureLeaf, str]] = {
     leaf: "Cut by the budget" if leaf is FailureLeaf.CUT else format_slug(leaf)
     for leaf in FailureLeaf
@@ -146,31 +143,20 @@ def find_leaf(row: TrialRow, *, is_retrieval: bool = False) -> FailureLeaf:
     return FailureLeaf.NOT_RETRIEVED if is_retrieval else FailureLeaf.UNTRACED
 
 
-def _is_about_retrieval(table: TrialTable) -> bool:
-    return table.scale is not None and table.scale.is_retrieval
-
-
-def _is_finding(row: TrialRow, finding: Finding) -> bool:
+def _has(row: TrialRow, finding: Finding) -> bool:
     return row.findings is not None and finding in row.findings
 
 
 def _is_fabrication(row: TrialRow) -> bool:
     """By the mark; without marks, an answer to a question that has none is a fabrication."""
-    if row.is_hallucination or _is_finding(row, Finding.FABRICATION):
+    if row.is_hallucination or _has(row, Finding.FABRICATION):
         return True
-    return (
-        row.state is TrialState.MEASURED
-        and row.item.truth.expects is Expects.ABSTAIN
-        and not _is_refusal(row)
-    )
+    expects_nothing = row.item.truth.expects is Expects.ABSTAIN
+    return row.state is TrialState.MEASURED and expects_nothing and not _is_refusal(row)
 
 
 def _is_refusal(row: TrialRow) -> bool:
     return row.is_silent or bool(row.is_refusal)
-
-
-def _is_answerable(row: TrialRow) -> bool:
-    return row.item.truth.is_answerable
 
 
 CAUSE_RULES = (
@@ -186,19 +172,20 @@ CAUSE_RULES = (
     CauseRule(FailureLeaf.FABRICATED, _is_fabrication),
     CauseRule(FailureLeaf.NEVER_WRITTEN, lambda row: bool(row.evidence_lost)),
     CauseRule(FailureLeaf.CUT, lambda row: bool(row.evidence_cut)),
-    CauseRule(FailureLeaf.STALE, lambda row: row.tells_stale or _is_finding(row, Finding.STALE)),
+    CauseRule(FailureLeaf.STALE, lambda row: row.tells_stale or _has(row, Finding.STALE)),
     CauseRule(FailureLeaf.WRONG_PLACE, lambda row: row.tells_others),
     # A system that refuses to tell need not have searched.
     CauseRule(
-        FailureLeaf.REFUSED, lambda row: _is_answerable(row) and _is_finding(row, Finding.REFUSAL)
+        FailureLeaf.REFUSED, lambda row: row.item.truth.is_answerable and _has(row, Finding.REFUSAL)
     ),
     CauseRule(FailureLeaf.NOT_RETRIEVED, lambda row: bool(row.evidence_missing)),
     CauseRule(
         FailureLeaf.REFUSED,
-        lambda row: _is_answerable(row) and row.evidence_missing == 0 and _is_refusal(row),
+        lambda row: row.item.truth.is_answerable and row.evidence_missing == 0 and _is_refusal(row),
     ),
     CauseRule(
-        FailureLeaf.MISREAD, lambda row: row.evidence_missing == 0 or not _is_answerable(row)
+        FailureLeaf.MISREAD,
+        lambda row: row.evidence_missing == 0 or not row.item.truth.is_answerable,
     ),
     CauseRule(FailureLeaf.UNTRACED, lambda _: True),
 )
@@ -285,23 +272,26 @@ _COMMONEST = 3
 """The leaves that `describe_misses` names."""
 
 
-def describe_misses(found: Attribution) -> str:
+def describe_misses(causes: Attribution) -> str:
     """How many trials missed, and the commonest causes with their shares."""
-    counts = {each.leaf: each.trials for each in found.leaves if each.trials}
-    named = sorted(counts, key=lambda leaf: -counts[leaf])[:_COMMONEST]
-    shares = {LEAF_TITLES[leaf].lower(): counts[leaf] for leaf in named}
-    if rest := found.misses - sum(shares.values()):
+    leaves = sorted((leaf for leaf in causes.leaves if leaf.trials), key=lambda leaf: -leaf.trials)
+    shares = {LEAF_TITLES[leaf.leaf].lower(): leaf.trials for leaf in leaves[:_COMMONEST]}
+    misread, note = LEAF_TITLES[FailureLeaf.MISREAD].lower(), ""
+    if misread in shares:
+        note = f" ({misread}: no evidence was missing, the answer was wrong)"
+    if rest := causes.misses - sum(shares.values()):
         shares["other"] = rest
-    words = [f"{name} {format_number(100 * n / found.misses, 0)} %" for name, n in shares.items()]
-    is_misread = FailureLeaf.MISREAD in named
-    misread = LEAF_TITLES[FailureLeaf.MISREAD].lower()
-    note = f" ({misread}: no evidence was missing, the answer was wrong)" * is_misread
-    causes = f": {', '.join(words)}{note}" if words else ""
-    return f"{found.misses:,} of {format_quantity(found.answered, 'trial')}{causes}"
+    words = [f"{name} {format_number(100 * n / causes.misses, 0)} %" for name, n in shares.items()]
+    said = f": {', '.join(words)}{note}" if words else ""
+    return f"{causes.misses:,} of {format_quantity(causes.answered, 'trial')}{said}"
 
 
 MAX_EXAMPLES = 3
 """Examples of a leaf, each of another question."""
+
+
+def _is_about_retrieval(table: TrialTable) -> bool:
+    return table.scale is not None and table.scale.is_retrieval
 
 
 def find_leaves(table: TrialTable) -> dict[Trial, FailureLeaf]:
@@ -314,37 +304,33 @@ def find_leaves(table: TrialTable) -> dict[Trial, FailureLeaf]:
 
 def count_causes(table: TrialTable) -> Attribution:
     """Count the misses of each leaf; trials without an outcome are counted apart."""
+    is_retrieval, scale = _is_about_retrieval(table), table.scale
     outcomes = [(row, missed) for row in table.rows if (missed := is_miss(row)) is not None]
-    is_retrieval = _is_about_retrieval(table)
-    misses = [
-        (row, find_leaf(row, is_retrieval=is_retrieval)) for row, missed in outcomes if missed
-    ]
     by_leaf: dict[FailureLeaf, list[TrialRow]] = {leaf: [] for leaf in FailureLeaf}
-    for row, leaf in misses:
-        by_leaf[leaf].append(row)
-    asked = {row.trial.checkpoint for row, _ in outcomes}
+    by_category: Counter[tuple[str, FailureLeaf]] = Counter()
+    by_checkpoint: Counter[tuple[str, FailureLeaf]] = Counter()
+    for row, missed in outcomes:
+        if missed:
+            leaf = find_leaf(row, is_retrieval=is_retrieval)
+            by_leaf[leaf].append(row)
+            by_category[row.category, leaf] += 1
+            by_checkpoint[row.trial.checkpoint, leaf] += 1
+    checkpoints = {row.trial.checkpoint for row, _ in outcomes}
+    labels = [each.label for each in table.plan.checkpoints if each.label in checkpoints]
+    categories = order_categories({row.category for row, _ in outcomes})
+    notes = [*describe_doubts(by_leaf, is_retrieval=is_retrieval)]
+    if scale is not None and any(row.score not in (None, 0.0, 1.0) for row in table.rows):
+        words = f"Every trial with a {scale.label} below {scale.full:g} is counted as a miss."
+        notes.insert(0, words)
     return Attribution(
         answered=len(outcomes),
-        misses=len(misses),
+        misses=sum(map(len, by_leaf.values())),
         undecided=len(table.rows) - len(outcomes),
         leaves=tuple(_count_leaf(leaf, rows) for leaf, rows in by_leaf.items()),
-        categories=_count_by_name(
-            order_categories({row.category for row, _ in outcomes}),
-            [(row.category, leaf) for row, leaf in misses],
-        ),
-        checkpoints=_count_by_name(
-            [each.label for each in table.plan.checkpoints if each.label in asked],
-            [(row.trial.checkpoint, leaf) for row, leaf in misses],
-        ),
-        notes=(*_describe_scale(table), *describe_doubts(by_leaf, is_retrieval=is_retrieval)),
+        categories={n: {leaf: by_category[n, leaf] for leaf in FailureLeaf} for n in categories},
+        checkpoints={n: {leaf: by_checkpoint[n, leaf] for leaf in FailureLeaf} for n in labels},
+        notes=tuple(notes),
     )
-
-
-def _describe_scale(table: TrialTable) -> Iterator[str]:
-    """What counts as a miss where a protocol gives more than right and wrong."""
-    scale = table.scale
-    if scale is not None and any(row.score not in (None, 0.0, 1.0) for row in table.rows):
-        yield f"Every trial with a {scale.label} below {scale.full:g} is counted as a miss."
 
 
 def _count_leaf(leaf: FailureLeaf, rows: Sequence[TrialRow]) -> LeafCount:
@@ -358,10 +344,3 @@ def _count_leaf(leaf: FailureLeaf, rows: Sequence[TrialRow]) -> LeafCount:
         points_lost=sum(FULL_MARKS - row.points for row in rows if row.points is not None),
         examples=tuple(firsts.values())[:MAX_EXAMPLES],
     )
-
-
-def _count_by_name(
-    names: Sequence[str], misses: Sequence[tuple[str, FailureLeaf]]
-) -> dict[str, dict[FailureLeaf, int]]:
-    counts = Counter(misses)
-    return {name: {leaf: counts[name, leaf] for leaf in FailureLeaf} for name in names}

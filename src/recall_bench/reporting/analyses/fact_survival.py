@@ -78,30 +78,24 @@ MIN_AT_RISK: Final = 10
 """Questions that must be at risk: with fewer, one loss takes more than a tenth of the curve."""
 
 
-def cut_at_horizon(found: Survival) -> Survival | None:
+def cut_at_horizon(survival: Survival) -> Survival | None:
     """The curve up to the last age with enough questions at risk; None if there is none.
 
     Few facts are followed to the greatest ages, where one loss can end the curve. A half-life
     beyond is unknown.
     """
-    enough = MIN_AT_RISK * found.facts / found.questions
-    points = [each for each in found.curve if each.at_risk >= enough]
+    enough = MIN_AT_RISK * survival.facts / survival.questions
+    points = [point for point in survival.curve if point.at_risk >= enough]
     if not points:
         return None
-    last, half = points[-1].age, found.half_life
-    return found.replace(
-        curve=tuple(points),
-        half_life=HalfLife(
-            value=_drop_beyond(half.value, last),
-            low=_drop_beyond(half.low, last),
-            high=_drop_beyond(half.high, last),
-            followed=last,
-        ),
+    last, half = points[-1].age, survival.half_life
+    value, low, high = (
+        age if age is not None and age <= last else None
+        for age in (half.value, half.low, half.high)
     )
-
-
-def _drop_beyond(age: float | None, last: float) -> float | None:
-    return age if age is not None and age <= last else None
+    return survival.replace(
+        curve=tuple(points), half_life=HalfLife(value=value, low=low, high=high, followed=last)
+    )
 
 
 FactKey = tuple[str, str]
@@ -183,38 +177,13 @@ def estimate_survivals(
     whole = estimate_survival(facts.lifetimes, seed=seed, templates=templates, resamples=resamples)
     if whole is None:
         return [], []
-    if (known := cut_at_horizon(whole)) is None:
-        return [], [_TOO_FEW_NOTE]
-    curves = [GroupSurvival(by=SurvivalGroup.ALL, name="all", survival=known)]
-    notes = _note_counts(whole)
-    by_category = group_by(
-        facts.lifetimes, lambda each: facts.items[each.persona, each.question].truth.category
-    )
-    if len(by_category) < 2:
-        notes.append("survival is not split by category: all facts followed are of one")
-        return curves, notes
-    small = {}
-    for name in order_categories(by_category):
-        questions = len({(each.persona, each.question) for each in by_category[name]})
-        if questions < FEW_QUESTIONS:
-            small[name] = questions
-            continue
-        part = estimate_survival(
-            by_category[name], seed=seed, templates=templates, resamples=resamples
+    if (survival := cut_at_horizon(whole)) is None:
+        note = (
+            f"there is no survival curve: fewer than {MIN_AT_RISK} questions were followed at any "
+            "age, and the loss of one would take more than a tenth of the curve"
         )
-        if part is not None and (cut := cut_at_horizon(part)) is not None:
-            curves.append(GroupSurvival(by=SurvivalGroup.CATEGORY, name=name, survival=cut))
-    if small:
-        named = ", ".join(f"{name} ({count})" for name, count in small.items())
-        notes.append(
-            f"survival by category leaves out {named}: with fewer than "
-            f"{FEW_QUESTIONS} questions followed a curve says little"
-        )
-    return curves, notes
-
-
-def _note_counts(whole: Survival) -> list[str]:
-    """Notes on the number of questions behind a curve."""
+        return [], [note]
+    curves = [GroupSurvival(by=SurvivalGroup.ALL, name="all", survival=survival)]
     notes = []
     if whole.facts > whole.questions:
         notes.append(
@@ -226,13 +195,29 @@ def _note_counts(whole: Survival) -> list[str]:
             f"survival follows only {whole.questions} questions: with fewer than {FEW_QUESTIONS} "
             "its intervals are unreliable"
         )
-    return notes
-
-
-_TOO_FEW_NOTE = (
-    f"there is no survival curve: fewer than {MIN_AT_RISK} questions were followed at any age, and "
-    "the loss of one would take more than a tenth of the curve"
-)
+    by_category = group_by(
+        facts.lifetimes, lambda fact: facts.items[fact.persona, fact.question].truth.category
+    )
+    if len(by_category) < 2:
+        notes.append("survival is not split by category: all facts followed are of one")
+        return curves, notes
+    small = []
+    for name in order_categories(by_category):
+        group = by_category[name]
+        questions = len({(fact.persona, fact.question) for fact in group})
+        if questions < FEW_QUESTIONS:
+            small.append(f"{name} ({questions})")
+            continue
+        part = estimate_survival(group, seed=seed, templates=templates, resamples=resamples)
+        if part is not None and (survival := cut_at_horizon(part)) is not None:
+            by = SurvivalGroup.CATEGORY
+            curves.append(GroupSurvival(by=by, name=name, survival=survival))
+    if small:
+        notes.append(
+            f"survival by category leaves out {', '.join(small)}: with fewer than "
+            f"{FEW_QUESTIONS} questions followed a curve says little"
+        )
+    return curves, notes
 
 
 @cache

@@ -1,11 +1,11 @@
 """What an agent wrote into a memory, and what the memory did with it, replayed from its calls."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from recall_bench.core.event import NeededValue
-from recall_bench.core.tool_call import AgentCall, CallProblem, FoundNote, ToolRole
+from recall_bench.core.tool_call import AgentCall, FoundNote, ToolRole
 from recall_bench.text.words import WordSequence
 
 
@@ -144,25 +144,6 @@ class NoteHistory:
             gone.came_back = True
 
 
-def find_holders(texts: Iterable[NoteText], needed: NeededValue) -> list[NoteText]:
-    """The texts that hold the value."""
-    return [text for text in texts if text.holds(needed)]
-
-
 def format_query(arguments: Mapping[str, object]) -> str:
     """The arguments of a search, to tell different ones apart."""
     return flatten(json.dumps(arguments, sort_keys=True, ensure_ascii=False))
-
-
-def list_searches(calls: Iterable[AgentCall]) -> Iterator[AgentCall]:
-    """The searches that the memory answered."""
-    return (each for each in calls if each.role is ToolRole.SEARCH and each.problem is None)
-
-
-def list_failed_searches(calls: Iterable[AgentCall]) -> list[AgentCall]:
-    """The searches that the memory answered with an error."""
-    return [
-        each
-        for each in calls
-        if each.role is ToolRole.SEARCH and each.problem is CallProblem.FAILED
-    ]

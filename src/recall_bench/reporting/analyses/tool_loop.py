@@ -28,11 +28,8 @@ from recall_bench.reporting.analyses.attribution import is_miss
 from recall_bench.reporting.analyses.note_history import (
     NoteHistory,
     NoteText,
-    find_holders,
     flatten,
     format_query,
-    list_failed_searches,
-    list_searches,
 )
 from recall_bench.text.words import WordSequence
 
@@ -210,26 +207,41 @@ class _FactFollower:
 
     def find_stage(self, row: TrialRow, session: RecordedSession) -> FactStage:
         """How far the fact of a question came."""
-        needs = session.ended.needs
-        if not needs:
+        if not session.ended.needs:
             return FactStage.UNTRACED
         history = self.replay(session.ended.memory, row.cutoff)
-        searches = list(list_searches(session.calls))
-        found = [WordSequence(each.text) for call in searches for each in call.found]
-        left = [
+        searches, failed = _split_searches(session)
+        results = [WordSequence(note.text) for call in searches for note in call.found]
+        missing = [
             need
-            for need in needs
-            if not any(text.contains(WordSequence(need.value)) for text in found)
+            for need in session.ended.needs
+            if not any(text.contains(WordSequence(need.value)) for text in results)
         ]
-        if not left:
+        if not missing:
             return FactStage.FOUND
-        if lost := [need for need in left if not find_holders(history.standing, need)]:
-            return _explain_loss(find_holders(history.texts, need) for need in lost)
+        holders = [[text for text in history.standing if text.holds(need)] for need in missing]
+        if not all(holders):
+            # Why no note holds values any more, from the texts that once held each.
+            removers: set[ToolRole | None] = set()
+            for need, standing in zip(missing, holders, strict=True):
+                texts = [text for text in history.texts if text.holds(need)]
+                if not texts:
+                    return FactStage.NEVER_SAVED
+                if not standing:
+                    removers.add(texts[-1].removed_by)
+            return FactStage.DELETED if ToolRole.DELETE in removers else FactStage.OVERWRITTEN
         if not searches:
-            is_failed = bool(list_failed_searches(session.calls))
-            return FactStage.SEARCH_FAILED if is_failed else FactStage.NOT_LOOKED_FOR
-        holders = [text for need in left for text in find_holders(history.standing, need)]
-        return FactStage.IN_PART if _is_in_part(holders, searches) else FactStage.MISSED
+            return FactStage.SEARCH_FAILED if failed else FactStage.NOT_LOOKED_FOR
+        # Whether a search returned a piece of one of the notes.
+        notes = [text for texts in holders for text in texts]
+        names = {text.note for text in notes if text.note is not None}
+        is_in_part = any(
+            note.note in names or any(flatten(note.text) in text.plain for text in notes)
+            for call in searches
+            for note in call.found
+            if note.text.strip()
+        )
+        return FactStage.IN_PART if is_in_part else FactStage.MISSED
 
     def list_memories(self, rows: Iterable[TrialRow]) -> list[str]:
         """The memories that these trials were asked of, in the order in which they were fed.
@@ -252,8 +264,9 @@ class _FactFollower:
                 continue
             key = session.ended.memory, row.cutoff
             history = self.replay(*key)
-            failed += len(list_failed_searches(session.calls))
-            for call in list_searches(session.calls):
+            answered, faulty = _split_searches(session)
+            failed += len(faulty)
+            for call in answered:
                 history.note_results(call.found)
                 served += 1
                 if len(history.standing) > len(call.found) and not _names_note(call, history):
@@ -312,25 +325,11 @@ def _names_note(call: AgentCall, history: NoteHistory) -> bool:
     return any(isinstance(each, str) and each in names for each in call.arguments.values())
 
 
-def _explain_loss(holders: Iterable[Sequence[NoteText]]) -> FactStage:
-    """Why no note holds values any more, from the texts that once held each."""
-    removed: set[ToolRole | None] = set()
-    for texts in holders:
-        if not texts:
-            return FactStage.NEVER_SAVED
-        removed.add(texts[-1].removed_by)
-    return FactStage.DELETED if ToolRole.DELETE in removed else FactStage.OVERWRITTEN
-
-
-def _is_in_part(holders: Sequence[NoteText], searches: Sequence[AgentCall]) -> bool:
-    """Whether a search returned a piece of one of the notes."""
-    names = {text.note for text in holders if text.note is not None}
-    return any(
-        each.note in names or any(flatten(each.text) in text.plain for text in holders)
-        for call in searches
-        for each in call.found
-        if each.text.strip()
-    )
+def _split_searches(session: RecordedSession) -> tuple[list[AgentCall], list[AgentCall]]:
+    """The searches that the memory answered, and those that it answered with an error."""
+    searches = [call for call in session.calls if call.role is ToolRole.SEARCH]
+    failed = [call for call in searches if call.problem is CallProblem.FAILED]
+    return [call for call in searches if call.problem is None], failed
 
 
 def describe_faults(checks: MemoryChecks) -> Iterator[str]:
@@ -385,14 +384,14 @@ def _count_sessions(sessions: Sequence[RecordedSession]) -> SessionCounts:
         malformed=problems[CallProblem.MALFORMED],
         failed=problems[CallProblem.FAILED],
         refused=problems[CallProblem.REFUSED],
-        repeated=sum(_count_repeated(session.calls) for session in sessions),
+        repeated=sum(
+            len(session.calls)
+            - len({(call.tool, format_query(call.arguments)) for call in session.calls})
+            for session in sessions
+        ),
         unreadable=sum(session.ended.unreadable for session in sessions),
         ended={end: ended[end] for end in SessionEnd},
     )
-
-
-def _count_repeated(calls: Sequence[AgentCall]) -> int:
-    return len(calls) - len({(call.tool, format_query(call.arguments)) for call in calls})
 
 
 def _count_tools(
