@@ -17,7 +17,7 @@ import click
 import msgspec
 import openapi
 
-from recall_bench.cli.command_kinds import GroupedCommand, render_complete_help
+from recall_bench.cli.console import GroupedCommand, render_complete_help
 from recall_bench.cli.main import cli, list_names, read_commands
 from recall_bench.core import errors, event, profile, user_code
 from recall_bench.core.settings import describe_settings
@@ -233,7 +233,7 @@ def _members(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
 def built_ins() -> str:
     """What is installed under a name."""
     parts = ["# Built-in systems and judges\n", _NOTE]
-    for kind in user_code.PLUGIN_KINDS:
+    for kind in ("systems", "judges"):
         parts.append(f"## {kind}\n\n| name | |\n|---|---|")
         described = user_code.describe_plugins(kind)
         parts += [f"| `{name}` | {text} |" for name, text in described]

@@ -23,10 +23,9 @@ from hypothesis import HealthCheck, settings
 
 from recall_bench.cli.main import main
 from recall_bench.core import retry
-from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.fork_server import ForkServer
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
+from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, digest_questions
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.verdict import JudgeCard

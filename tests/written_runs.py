@@ -25,9 +25,8 @@ from recall_bench.core.event import (
     Settled,
     encode_event,
 )
-from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.memory import Answer, Passage, SystemCard
-from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
+from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial, digest_questions
 from recall_bench.core.scenario import Disclosure, Evidence, Item, Truth
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard, Verdict

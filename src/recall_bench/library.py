@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.folders import refuse_other_files
+from recall_bench.core.plain_text import suggest
 from recall_bench.core.plan import Calendar, parse_range
 from recall_bench.core.profile import read_settings as read_settings  # noqa: PLC0414
 from recall_bench.core.runtime import run_in_thread
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.settings import Settings, apply_overrides
-from recall_bench.core.suggestion import suggest
 from recall_bench.core.user_code import require_libraries
 from recall_bench.engine.assembly import assemble
 from recall_bench.engine.experiment import RunResult, execute, execute_async, write_views

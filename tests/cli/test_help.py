@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from recall_bench.cli.command_kinds import Duration, GroupedCommand
-from recall_bench.cli.console import paint
+from recall_bench.cli.console import Duration, GroupedCommand, paint
 from recall_bench.cli.main import cli, group_commands, list_names
 from tests.commands import Invoke
 from tests.loops import loop_over_rows

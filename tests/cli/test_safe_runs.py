@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import recall_bench
-from recall_bench.cli.command_kinds import Duration
+from recall_bench.cli.console import Duration
 from tests.commands import Invoke
 from tests.loops import loop_over_rows
 

@@ -14,9 +14,8 @@ from recall_bench.core.event import (
     NotJudged,
     OtherVerdict,
 )
-from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.memory import Answer
-from recall_bench.core.plan import Checkpoint, Plan, ReviewMode, Trial
+from recall_bench.core.plan import Checkpoint, Plan, ReviewMode, Trial, digest_questions
 from recall_bench.core.scenario import Item, Truth
 from recall_bench.core.trial_states import TrialStates, find_due_reviews
 from recall_bench.core.verdict import JudgeCard, Verdict

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.file_digest import digest_program
+from recall_bench.core.folders import digest_program
 from tests.loops import loop_over_rows
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from recall_bench.core import feature, user_code
 from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
-from recall_bench.core.suggestion import suggest
+from recall_bench.core.plain_text import suggest
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import anyio.lowlevel
 import pytest
 
-from recall_bench.core.budget import CallLimiter, name_provider
 from recall_bench.core.memory import Answer, Passage, ReaderCard, RetrievalReply
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
+from recall_bench.core.retry import CallLimiter, name_provider
 from recall_bench.core.scenario import Episode, Question, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
 from tests.engine.many import many

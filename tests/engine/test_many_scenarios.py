@@ -10,9 +10,8 @@ import pytest
 
 from recall_bench.core import append_log
 from recall_bench.core.event import Answered, Declared, Event, Judged, OtherVerdict, RunStarted
-from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import Answer, Passage
-from recall_bench.core.plan import Checkpoint, Plan, Trial
+from recall_bench.core.plan import Checkpoint, Plan, Trial, build_scenario_card
 from recall_bench.core.scenario import Item, Scenario, Truth
 from recall_bench.core.settings import Settings
 from recall_bench.core.untrusted_json import open_regular_file

@@ -11,8 +11,7 @@ from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
-from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.plan import Ingest
+from recall_bench.core.plan import Ingest, build_scenario_card
 from recall_bench.core.scenario import Scenario
 from recall_bench.features.selection.suite import open_suite
 from recall_bench.stories.catalogue import find_dataset

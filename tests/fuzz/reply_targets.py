@@ -14,12 +14,12 @@ from unittest import mock
 
 import msgspec
 
-from recall_bench.core.budget import CallLimiter
 from recall_bench.core.child_process import ChildProcess
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone
 from recall_bench.core.event import Answered, decode_event, encode_event
 from recall_bench.core.memory import Answer, RetrievalReply
 from recall_bench.core.plan import Trial
+from recall_bench.core.retry import CallLimiter
 from recall_bench.features.mcp.server_map import SearchSpec
 from recall_bench.features.mcp.tool_results import ToolReply, parse_hits
 from recall_bench.systems.grpc.grpc_messages import (

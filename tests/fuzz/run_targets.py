@@ -13,9 +13,8 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.append_log import LineChain, split_link
-from recall_bench.core.fingerprint import digest_text
 from recall_bench.core.memory import Passage
-from recall_bench.core.plan import DrawnStory
+from recall_bench.core.plan import DrawnStory, digest_text
 from recall_bench.engine.runs.journal import JOURNAL, encode_events, read_events
 from recall_bench.engine.runs.result_files import export_files
 from recall_bench.engine.runs.run_folder import RunFolder

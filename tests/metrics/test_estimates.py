@@ -16,8 +16,7 @@ from recall_bench.engine.runs.estimates import (
     estimate_hallucination,
     estimate_overall,
 )
-from recall_bench.engine.runs.heatmap_rows import CELL_RESAMPLES, UNGROUNDED
-from recall_bench.engine.runs.rows import RowTable
+from recall_bench.engine.runs.heatmap_rows import CELL_RESAMPLES, UNGROUNDED, RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import CheckpointSummary, summarise
 from recall_bench.metrics import estimate

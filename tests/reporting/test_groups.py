@@ -2,8 +2,8 @@
 
 import pytest
 
-from recall_bench.core.grouping import group_by
 from recall_bench.core.plan import Trial
+from recall_bench.core.record import group_by
 from recall_bench.core.scenario import order_categories
 from recall_bench.metrics.comparison import compare, estimate_difference, split_marks
 from recall_bench.reporting.groups import (

@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.errors import Problems
-from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.plan import Calendar, Checkpoint, Ingest, Lifecycle, Plan, ScenarioCard
+from recall_bench.core.plan import (
+    Calendar,
+    Checkpoint,
+    Ingest,
+    Lifecycle,
+    Plan,
+    ScenarioCard,
+    build_scenario_card,
+)
 from recall_bench.core.scenario import Turn
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.stories.persona import Inspection, inspect_persona, load_persona

@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.core.errors import BenchError
-from recall_bench.core.fingerprint import digest_questions
+from recall_bench.core.plan import digest_questions
 from recall_bench.core.scenario import CATEGORIES, Disclosure, Expects, Item
 from recall_bench.core.yaml12 import Document
 from recall_bench.stories.persona_questions import (

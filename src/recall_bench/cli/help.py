@@ -2,7 +2,7 @@
 
 import click
 
-from recall_bench.cli.command_kinds import render_complete_help
+from recall_bench.cli.console import render_complete_help
 from recall_bench.core.errors import UsageError
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from recall_bench.cli.command_kinds import MultiValueCommand
-from recall_bench.cli.console import format_json
+from recall_bench.cli.console import MultiValueCommand, format_json
 from recall_bench.cli.options import add_json_option, setting_options
 from recall_bench.core.errors import DataError
 from recall_bench.stories.lint.lint_corpus import Severity

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from recall_bench.cli.command_kinds import MAX_WIDTH, HelpContext, prepare_command
-from recall_bench.cli.console import paint, show_activity
+from recall_bench.cli.console import MAX_WIDTH, HelpContext, paint, prepare_command, show_activity
 from recall_bench.core.distribution import DISTRIBUTION, find_conflicting_package
 from recall_bench.core.errors import (
     BenchError,
@@ -131,7 +130,7 @@ class LazyGroup(click.Group):
             args[1:1] = ["days"] if args[1].startswith("-") else []
         name = args[0]
         if name not in read_commands() and not name.startswith("-") and not ctx.resilient_parsing:
-            from recall_bench.core.suggestion import suggest
+            from recall_bench.core.plain_text import suggest
 
             near = suggest(name, list_names(), "`recall-bench help all` lists them")
             ctx.fail(f"no command named {name!r}; {near}")

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import click
 
-from recall_bench.cli.command_kinds import AliasOption, Duration
+from recall_bench.cli.console import AliasOption, Duration
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import suggest
 from recall_bench.core.settings import SettingInfo, Settings, apply_overrides, describe_settings
-from recall_bench.core.suggestion import suggest
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 

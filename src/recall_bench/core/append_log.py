@@ -1,8 +1,12 @@
-"""An append-only file of lines that survives a killed process.
+"""An append-only file of lines that survives a killed process, and a chain of checksums over it.
 
 `append_line` returns after the operating system has the line, so a killed process loses nothing.
 The file is synced at least every fifth of a second while lines are written, so a power cut costs at
 most the last moment.
+
+The last key of a line, `link`, is a checksum of the line without it and of the link before: a
+changed, added or missing line is found. Lines of earlier versions have none; from the first line
+with a link on, every line has one.
 """
 
 import os

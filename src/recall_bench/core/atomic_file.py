@@ -1,4 +1,9 @@
-"""Files that appear complete or not at all."""
+"""Files that appear complete or not at all, and the names of what is temporary.
+
+A temporary file or folder is named after the process that made it. It is removed if that process
+has ended for certain: never while it runs, and never if it ran on another machine that shares the
+folder.
+"""
 
 import os
 import re

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import field
 
 from recall_bench.core.distribution import DISTRIBUTION
-from recall_bench.core.file_digest import describe_file
+from recall_bench.core.folders import describe_file
 from recall_bench.core.plan import FileCard
 from recall_bench.core.record import Record
 from recall_bench.core.user_code import is_code_target, split_target

@@ -61,7 +61,7 @@ Anything else that escapes is a bug in the harness: it aborts the run with its t
 
 from errno import EDQUOT, ENOSPC
 
-from recall_bench.core.suggestion import suggest_or_list
+from recall_bench.core.plain_text import suggest_or_list
 
 DISK_FULL = (ENOSPC, EDQUOT)
 """The numbers of an OSError for which space has to be freed."""

@@ -1,9 +1,10 @@
-"""Plain text for terminals: labelled facts, headings and wrapped lines."""
+"""Plain text for terminals: labelled facts, wrapped lines, tables, and the word that was meant."""
 
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 WIDTH = 100
 LABEL = 13
@@ -158,3 +159,26 @@ def escape_markdown(text: str) -> str:
 def _escape_bars(cell: str) -> str:
     """A cell that neither a bar nor a line break can end."""
     return " ".join(cell.replace("\\|", "|").replace("|", "\\|").split())
+
+
+def find_nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the known word most similar to this one, ignoring case, hyphens and blanks."""
+    folded = {_fold(candidate): candidate for candidate in known}
+    close = get_close_matches(_fold(word), folded, n=1, cutoff=cutoff)
+    return folded[close[0]] if close else None
+
+
+def suggest(word: object, known: Iterable[str], otherwise: str = "") -> str:
+    """Return `did you mean 'word'?` for the nearest known word, else `otherwise`."""
+    near = find_nearest(str(word), known)
+    return otherwise if near is None else f"did you mean {near!r}?"
+
+
+def suggest_or_list(word: object, known: Iterable[str], listed: str) -> str:
+    """Return the nearest known word, if there is one, before the list of what there is."""
+    near = suggest(word, known)
+    return f"{near} {listed[:1].upper()}{listed[1:]}" if near else listed
+
+
+def _fold(word: str) -> str:
+    return re.sub(r"[-_ ]", "", word).lower()

@@ -11,8 +11,8 @@ from typing import Any, cast
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import suggest
 from recall_bench.core.settings import Settings, apply_overrides, describe_settings
-from recall_bench.core.suggestion import suggest
 from recall_bench.core.type_words import split_type_error
 from recall_bench.core.untrusted_json import require_file
 

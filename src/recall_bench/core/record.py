@@ -1,7 +1,8 @@
-"""The base classes of persisted data."""
+"""The base classes of persisted data, and how items are grouped."""
 
+from collections.abc import Callable, Iterable
 from hashlib import sha256
-from typing import Protocol, Self, cast
+from typing import Protocol, Self, TypeVar, cast
 
 import msgspec
 
@@ -69,3 +70,15 @@ def _convert_numbers(value: object) -> object:
         pairs = {key: _convert_numbers(part) for key, part in value.items()}
         return value if all(pairs[key] is value[key] for key in pairs) else pairs
     return value
+
+
+Item = TypeVar("Item")
+Key = TypeVar("Key")
+
+
+def group_by(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by key, keys in the order they first occur."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups

@@ -18,9 +18,9 @@ from heapq import nsmallest
 from math import floor
 from typing import TypeVar
 
-from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import Asker
 from recall_bench.core.plan import Checkpoint, Plan, SampleMode
+from recall_bench.core.record import group_by
 from recall_bench.core.scenario import BOUNDARY, GROUP_CATEGORIES, Item
 
 T = TypeVar("T")

@@ -567,7 +567,7 @@ def apply_overrides(settings: Settings, given: Mapping[str, Any]) -> Settings:
     converted = {}
     for name, value in given.items():
         if name not in settings_known:
-            from recall_bench.core.suggestion import suggest
+            from recall_bench.core.plain_text import suggest
 
             hint = suggest(name, settings_known, "recall_bench.Settings lists them")
             raise UsageError(f"there is no setting {name!r}; {hint}")

@@ -31,8 +31,7 @@ from recall_bench.core.event import (
     Settled,
     StoryEnded,
 )
-from recall_bench.core.fingerprint import digest_questions
-from recall_bench.core.plan import Plan, ReviewMode, Trial
+from recall_bench.core.plan import Plan, ReviewMode, Trial, digest_questions
 from recall_bench.core.scenario import Item
 from recall_bench.core.schedule import AskedIds, CheckpointPlan, plan_checkpoints
 from recall_bench.core.usage import Usage

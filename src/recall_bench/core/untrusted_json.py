@@ -1,4 +1,7 @@
-"""JSON of programs and files that are not ours, within limits on its size and depth."""
+"""Files and JSON that others made: within limits on size and depth, and without waiting forever.
+
+A named pipe without a writer would be waited for, and a small gzip file may unpack to terabytes.
+"""
 
 import errno
 import gzip

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import AmbiguousPlugin, UnknownPlugin, UsageError
 from recall_bench.core.feature import list_offers, read_entry_points
-from recall_bench.core.file_digest import digest_file
+from recall_bench.core.folders import digest_file
 from recall_bench.core.plain_text import escape_surrogates
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ Their size depends on the lifecycle and its copies alone:
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from recall_bench.core.grouping import group_by
 from recall_bench.core.plan import Lifecycle, Plan, Shard
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, group_by
 from recall_bench.core.scenario import Item
 from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
 from recall_bench.core.trial_states import ScenarioStates, TrialState

@@ -6,11 +6,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol
 
-from recall_bench.core.budget import Budget
 from recall_bench.core.errors import BudgetSpent
 from recall_bench.core.event import AgentEnded, NeededValue, ToolCalled
 from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
+from recall_bench.core.retry import Budget
 from recall_bench.core.scenario import Episode, Expects, Item, Scenario
 from recall_bench.core.tool_call import AgentSession, ToolUsingMemory
 from recall_bench.engine.components import Recorder

@@ -9,7 +9,6 @@ import anyio
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import Answered, Event, Judged
 from recall_bench.core.event_redaction import redact_card
-from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import (
     EvidenceControl,
     MemorySystem,
@@ -19,7 +18,7 @@ from recall_bench.core.memory import (
     ReaderCard,
     SystemCard,
 )
-from recall_bench.core.plan import Plan, ScenarioCard
+from recall_bench.core.plan import Plan, ScenarioCard, build_scenario_card
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.usage import Usage

@@ -2,7 +2,8 @@
 
 Every command that runs something goes through `Experiment.run`: `run`, `rejudge` and `select` are
 one cell (`execute`), `ablate` a base and its variants, `eval` a system and then its controls,
-`matrix` a product of systems, settings and seeds.
+`matrix` a product of systems, settings and seeds. A run leaves a result, and files beside its
+journal.
 """
 
 import signal

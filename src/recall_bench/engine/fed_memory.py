@@ -10,11 +10,10 @@ from typing import TypeVar
 import anyio
 from anyio.lowlevel import checkpoint as yield_turn
 
-from recall_bench.core.budget import SYSTEM
 from recall_bench.core.errors import SystemFault, SystemGone, SystemStuck, SystemTimeout
 from recall_bench.core.event import INGEST, FeedFailed, Ingested, Inspected, Settled
 from recall_bench.core.memory import BulkIngestMemory, Holdings, Memory, MemoryWithHoldings
-from recall_bench.core.retry import retry
+from recall_bench.core.retry import SYSTEM, retry
 from recall_bench.core.scenario import Episode
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.engine.scenario_run import ScenarioRun

@@ -8,11 +8,10 @@ import anyio
 from anyio.abc import ObjectReceiveStream
 from anyio.lowlevel import checkpoint as yield_turn
 
-from recall_bench.core.budget import AnswerCost, Budget
 from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone, JudgePending
 from recall_bench.core.event import Answered, Judged, NotJudged, OtherVerdict, Paid
 from recall_bench.core.plan import Plan
-from recall_bench.core.retry import make_postponement
+from recall_bench.core.retry import AnswerCost, Budget, make_postponement
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 from recall_bench.engine.components import Recorder

@@ -13,9 +13,8 @@ from recall_bench.core.distribution import get_version
 from recall_bench.core.environment import describe_environment
 from recall_bench.core.errors import DataError, OtherPlan, SystemBroken, UsageError
 from recall_bench.core.event import Answered, Declared, Event, NotAnswered, RunResumed, RunStarted
-from recall_bench.core.fingerprint import list_differences
 from recall_bench.core.folders import remove_folder
-from recall_bench.core.plan import Plan, ScenarioCard, Shard, Trial
+from recall_bench.core.plan import Plan, ScenarioCard, Shard, Trial, list_differences
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Executor, Settings
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates, is_scenario_done

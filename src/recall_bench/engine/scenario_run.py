@@ -10,11 +10,11 @@ import anyio
 from anyio.abc import ObjectSendStream
 from anyio.lowlevel import checkpoint as yield_turn
 
-from recall_bench.core.budget import Budget
 from recall_bench.core.errors import ReaderPending
 from recall_bench.core.event import Answered, Exchanged, Metered
 from recall_bench.core.memory import MemorySystem, TranscribingSystem
 from recall_bench.core.plan import Plan
+from recall_bench.core.retry import Budget
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.trial_states import ScenarioStates

@@ -1,6 +1,7 @@
 """The scheduler of a run: every scenario is fed, asked and judged, and faults end what they must.
 
-It is the same for one process and for a pool of workers; an engine does the work.
+It is the same for one process and for a pool of workers; an engine does the work. The one for this
+process is here.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -14,10 +15,10 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from recall_bench.core.budget import PAYS_ONCE, Budget
 from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, ReplyPending
 from recall_bench.core.event import Answered, Declared, RunEnded
 from recall_bench.core.plan import Plan, ScenarioCard
+from recall_bench.core.retry import PAYS_ONCE, Budget
 from recall_bench.core.trial_states import (
     JUDGEABLE,
     ScenarioStates,

@@ -11,9 +11,9 @@ import anyio
 from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from recall_bench.core.budget import Budget
 from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, find_single_fault
 from recall_bench.core.event import Answered, Event, encode_event
+from recall_bench.core.retry import Budget
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.schedule import plan_checkpoints
 from recall_bench.core.trial_states import ScenarioStates

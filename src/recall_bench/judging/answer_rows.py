@@ -17,9 +17,8 @@ import msgspec
 from msgspec import Meta
 
 from recall_bench.core.errors import DataError, JudgeFault, Malformed, UsageError
-from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import Answer
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, group_by
 from recall_bench.core.runtime import run_to_end
 from recall_bench.core.scenario import (
     Episode,

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from recall_bench.core.errors import DataError, UsageError
 from recall_bench.core.event import Declared
-from recall_bench.core.file_digest import describe_file
-from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard
+from recall_bench.core.folders import describe_file
+from recall_bench.core.plain_text import suggest_or_list
+from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard, build_scenario_card
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import RUNS, Settings
-from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.judging.methodologies import STRICT, Methodology, find_methodology
 from recall_bench.stories.catalogue import PublicDataset, find_dataset, find_source
 from recall_bench.stories.dataset_folder import check_pin, find_download, find_layer_file

@@ -8,7 +8,6 @@ from typing import Self, TypeVar
 
 import anyio
 
-from recall_bench.core.budget import Budget, name_provider
 from recall_bench.core.errors import (
     JudgeBusy,
     JudgeFault,
@@ -21,7 +20,14 @@ from recall_bench.core.errors import (
     ModelPending,
     RetryLater,
 )
-from recall_bench.core.retry import choose_limit, extend_limit, limit_time, retry
+from recall_bench.core.retry import (
+    Budget,
+    choose_limit,
+    extend_limit,
+    limit_time,
+    name_provider,
+    retry,
+)
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import Exhibit, Judge, Verdict, close_judge
 from recall_bench.systems.models.model import Model, Prompt, Reply

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from recall_bench.core.budget import Budget
 from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone
+from recall_bench.core.retry import Budget
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Judge, Verdict, close_judge
 from recall_bench.judging.judge_call import JudgeCall, run_workers

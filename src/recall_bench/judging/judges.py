@@ -8,10 +8,10 @@ from recall_bench.core import user_code
 from recall_bench.core.errors import JudgeFault, UsageError
 from recall_bench.core.feature import find_offer
 from recall_bench.core.folders import find_cache_folder
+from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.redaction import redact_message
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
-from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.user_code import is_code_target
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Strictness, Verdict
 from recall_bench.judging.judge_call import Judges

@@ -15,7 +15,7 @@ from recall_bench.reporting.formats import (
 
 if TYPE_CHECKING:
     # Estimates need numpy, which a progress bar can do without.
-    from recall_bench.engine.runs.rows import RowTable
+    from recall_bench.engine.runs.heatmap_rows import RowTable
     from recall_bench.engine.runs.score_ranges import ScoreRange
     from recall_bench.engine.runs.trials import ScoreScale
     from recall_bench.metrics.estimate import Estimate

@@ -14,9 +14,8 @@ import msgspec
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.child_process import DEVNULL, start_blocking_process
 from recall_bench.core.errors import BenchError, DataError, UsageError
-from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.folders import refuse_other_files
-from recall_bench.core.plan import DatasetCard
+from recall_bench.core.plan import DatasetCard, build_scenario_card
 from recall_bench.engine.runs.judge_sensitivity import describe_split_answers
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary, summarise

@@ -21,7 +21,7 @@ from recall_bench.reporting.score_tables import (
 )
 
 if TYPE_CHECKING:
-    from recall_bench.engine.runs.rows import RowTable
+    from recall_bench.engine.runs.heatmap_rows import RowTable
     from recall_bench.metrics.estimate import Estimate
     from recall_bench.reporting.analyses.attribution import Attribution
 

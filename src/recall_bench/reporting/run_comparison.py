@@ -5,9 +5,8 @@ from functools import partial
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
-from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import join_words
-from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.record import ComputedRecord, Record, group_by
 from recall_bench.core.scenario import order_categories
 from recall_bench.engine.runs.counted_marks import POINTS, RATE
 from recall_bench.engine.runs.heatmap_rows import CELL_RESAMPLES

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.grouping import Key, group_by
 from recall_bench.core.plan import Trial
-from recall_bench.core.record import ComputedRecord
+from recall_bench.core.record import ComputedRecord, Key, group_by
 from recall_bench.core.scenario import order_categories
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.engine.runs.counted_marks import POINTS, RATE

@@ -9,8 +9,8 @@ from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
 from recall_bench.core.record import Record
 from recall_bench.engine.runs.estimates import RunEstimates, build_heatmaps
+from recall_bench.engine.runs.heatmap_rows import RowTable
 from recall_bench.engine.runs.judge_sensitivity import JudgeSensitivity
-from recall_bench.engine.runs.rows import RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.score_ranges import ScoreRange
 from recall_bench.engine.runs.summary import STUB, RunStatus, Summary, summarise

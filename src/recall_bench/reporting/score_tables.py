@@ -42,7 +42,7 @@ from recall_bench.reporting.sections import SectionPart, SectionTable
 
 if TYPE_CHECKING:
     # Numbers with intervals need numpy, which a progress bar can do without.
-    from recall_bench.engine.runs.rows import Row, RowTable
+    from recall_bench.engine.runs.heatmap_rows import Row, RowTable
     from recall_bench.metrics.estimate import Estimate
 
 _CATEGORY_WIDTH = 27

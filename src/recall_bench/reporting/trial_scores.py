@@ -14,10 +14,9 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import NotAnswered, TrialResult
-from recall_bench.core.grouping import group_by
+from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.plan import DatasetCard, Trial
-from recall_bench.core.record import Record
-from recall_bench.core.suggestion import suggest_or_list
+from recall_bench.core.record import Record, group_by
 from recall_bench.engine.runs.counted_marks import RATE
 from recall_bench.engine.runs.estimates import RunEstimates
 from recall_bench.engine.runs.heatmap_rows import CELL_RESAMPLES

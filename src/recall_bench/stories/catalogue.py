@@ -11,9 +11,9 @@ import msgspec
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.feature import list_offers, load_target
+from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.stories.public_dataset import Load
 
 _FILE = Path(__file__).parent / "datasets.toml"

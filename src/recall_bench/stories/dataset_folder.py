@@ -19,8 +19,7 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.file_digest import CHUNK, digest_file
-from recall_bench.core.folders import find_cache_folder
+from recall_bench.core.folders import CHUNK, digest_file, find_cache_folder
 from recall_bench.core.record import Record
 from recall_bench.core.untrusted_json import decode_untrusted_json, open_regular_file, open_unpacked
 from recall_bench.stories.catalogue import SourceFile, find_source

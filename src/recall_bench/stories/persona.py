@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recall_bench.core.errors import BenchError, Malformed, Problems
-from recall_bench.core.fingerprint import digest_history, digest_questions, digest_text
-from recall_bench.core.plan import Calendar, Ingest, ScenarioCard
+from recall_bench.core.plan import (
+    Calendar,
+    Ingest,
+    ScenarioCard,
+    digest_history,
+    digest_questions,
+    digest_text,
+)
 from recall_bench.core.scenario import PRINCIPAL, Episode, Item, Scenario, compute_story_date
 from recall_bench.core.yaml12 import Document, read_document, read_source
 from recall_bench.stories.persona_files import (

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from recall_bench.core.errors import BenchError, Malformed
+from recall_bench.core.plain_text import find_nearest
 from recall_bench.core.scenario import (
     CATEGORIES,
     DIFFICULTIES,
@@ -19,7 +20,6 @@ from recall_bench.core.scenario import (
     Item,
     Truth,
 )
-from recall_bench.core.suggestion import find_nearest
 from recall_bench.core.yaml12 import Document
 from recall_bench.stories.persona_files import format_days, name_day_file
 from recall_bench.stories.yaml_fields import Fields, describe_value, read_mappings

@@ -17,10 +17,9 @@ import msgspec
 
 from recall_bench.core.atomic_file import name_beside, sweep_folder
 from recall_bench.core.errors import DISK_FULL, CorpusMismatch, JournalLost, UsageError
-from recall_bench.core.file_digest import digest_file
-from recall_bench.core.folders import find_cache_folder, make_cache_folder
+from recall_bench.core.folders import digest_file, find_cache_folder, make_cache_folder
+from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.record import Record
-from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.stories.persona_files import DEFAULT_ARCS, parse_story_days
 
 SAMPLE = "harbour-office"

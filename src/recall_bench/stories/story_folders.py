@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from recall_bench.core.errors import DataError, UsageError
+from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.plan import Calendar, DrawnStory, Ingest, Plan, ScenarioCard, WorldCard
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Settings
-from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.stories import shipped
 from recall_bench.stories.drawn import (
     BuildProgress,

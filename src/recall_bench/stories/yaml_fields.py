@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 import msgspec
 
 from recall_bench.core.errors import BenchError, Malformed, Problems
-from recall_bench.core.suggestion import find_nearest
+from recall_bench.core.plain_text import find_nearest
 from recall_bench.core.yaml12 import Document, Key
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)

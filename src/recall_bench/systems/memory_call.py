@@ -11,10 +11,17 @@ from typing import TypeVar
 
 import anyio
 
-from recall_bench.core.budget import SYSTEM, CallLimiter
 from recall_bench.core.errors import SystemFault, SystemTimeout
 from recall_bench.core.memory import Answer, Memory, RetrievalReply
-from recall_bench.core.retry import Attempts, OnBusy, ignore_busy, limit_time, retry
+from recall_bench.core.retry import (
+    SYSTEM,
+    Attempts,
+    CallLimiter,
+    OnBusy,
+    ignore_busy,
+    limit_time,
+    retry,
+)
 from recall_bench.core.scenario import Question
 from recall_bench.systems.reply_limits import check_reply
 

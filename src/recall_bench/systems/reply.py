@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from recall_bench.core.budget import Budget, name_provider
 from recall_bench.core.errors import ModelBusy, NotAnAnswer, ReaderFault
 from recall_bench.core.memory import (
     ActingReader,
@@ -18,7 +17,15 @@ from recall_bench.core.memory import (
     SystemCard,
 )
 from recall_bench.core.plan import Plan
-from recall_bench.core.retry import OnBusy, extend_limit, ignore_busy, limit_time, retry
+from recall_bench.core.retry import (
+    Budget,
+    OnBusy,
+    extend_limit,
+    ignore_busy,
+    limit_time,
+    name_provider,
+    retry,
+)
 from recall_bench.core.scenario import Question
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.core.usage import CHARACTERS_A_TOKEN, Usage, estimate_tokens

@@ -4,7 +4,7 @@ import pytest
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.scenario import Evidence, Expects, Truth
-from recall_bench.engine.runs.evidence import (
+from recall_bench.engine.runs.trial_log import (
     NO_PASSAGES,
     UNKNOWN_TRAIL,
     EvidenceTrail,

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.engine.runs import heatmap_rows
-from recall_bench.engine.runs.heatmap_rows import RowTrials
+from recall_bench.engine.runs.heatmap_rows import Row, RowTrials
 from recall_bench.engine.runs.result_files import export_files
-from recall_bench.engine.runs.rows import Row
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import summarise
 from recall_bench.engine.runs.trials import read_trials

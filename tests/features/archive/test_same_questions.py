@@ -9,9 +9,8 @@ import pytest
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.scenario import Item
 from recall_bench.engine.runs.estimates import RunEstimates
-from recall_bench.engine.runs.heatmap_rows import SAME_NOTE, SAME_QUESTIONS
+from recall_bench.engine.runs.heatmap_rows import SAME_NOTE, SAME_QUESTIONS, RowTable
 from recall_bench.engine.runs.result_files import export_files
-from recall_bench.engine.runs.rows import RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import summarise
 from recall_bench.engine.runs.trials import read_trials

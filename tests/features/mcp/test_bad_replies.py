@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.budget import CallLimiter
 from recall_bench.core.errors import NotAnAnswer, UnreadableVerdict
 from recall_bench.core.memory import Answer, Passage, RetrievalReply
+from recall_bench.core.retry import CallLimiter
 from recall_bench.core.untrusted_json import (
     MAX_DEPTH,
     cut_deep_json,

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from recall_bench.core.event import RunStarted, encode_event
-from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import MemorySystem
-from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
+from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, build_scenario_card
 from recall_bench.core.scenario import (
     BOUNDARY,
     PRINCIPAL,

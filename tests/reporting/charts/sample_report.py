@@ -5,7 +5,7 @@ from math import sin
 from recall_bench.core.plan import Checkpoint, Trial
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES
 from recall_bench.core.usage import Usage
-from recall_bench.engine.runs.rows import Row, RowKind, RowTable
+from recall_bench.engine.runs.heatmap_rows import Row, RowKind, RowTable
 from recall_bench.engine.runs.score_ranges import ScoreRange
 from recall_bench.engine.runs.summary import RunStatus
 from recall_bench.metrics.bootstrap import ResampledUnit

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from recall_bench.core.plan import Checkpoint
-from recall_bench.engine.runs.rows import Row, RowKind, RowTable
+from recall_bench.engine.runs.heatmap_rows import Row, RowKind, RowTable
 from recall_bench.engine.runs.score_ranges import ScoreRange
 from recall_bench.metrics.estimate import Estimate, IntervalMethod
 from recall_bench.metrics.scale import POINTS, Scale

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.core.errors import UsageError
-from recall_bench.engine.runs.rows import RowKind
+from recall_bench.engine.runs.heatmap_rows import RowKind
 from recall_bench.metrics.scale import SECONDS, SHARE
 from recall_bench.reporting.heatmap.colours import (
     MUTED,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from recall_bench.core.plan import Checkpoint
-from recall_bench.engine.runs.rows import RowKind
+from recall_bench.engine.runs.heatmap_rows import RowKind
 from recall_bench.metrics.scale import SHARE
 from recall_bench.reporting.heatmap.heatmap_data import HeatmapData
 from recall_bench.reporting.heatmap.heatmap_table import render_heatmap_table

@@ -16,17 +16,22 @@ import numpy as np
 from recall_bench.core.scenario import CATEGORIES, Item
 from recall_bench.core.schedule import is_in_plan
 from recall_bench.core.trial_states import TrialState
-from recall_bench.engine.runs.counted_marks import CountedMarks, CountedTrials
+from recall_bench.engine.runs.counted_marks import (
+    CountedMarks,
+    CountedTrials,
+    QuestionSpan,
+    find_best_span,
+)
 from recall_bench.engine.runs.heatmap_rows import (
     CELL_RESAMPLES,
     CategoryTrials,
+    RowKind,
+    RowTable,
     RowTrials,
     build_rows,
 )
 from recall_bench.engine.runs.leak_counts import read_boundary
-from recall_bench.engine.runs.question_span import QuestionSpan, find_best_span
 from recall_bench.engine.runs.result_records import encode_row
-from recall_bench.engine.runs.rows import RowKind, RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.score_ranges import (
     BoundedTrial,

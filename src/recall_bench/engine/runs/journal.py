@@ -20,7 +20,7 @@ from recall_bench.core.append_log import (
 )
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Event
-from recall_bench.core.suggestion import find_nearest
+from recall_bench.core.plain_text import find_nearest
 from recall_bench.engine.runs.journal_lines import JournalDecoder, JournalEncoder
 
 __all__ = [

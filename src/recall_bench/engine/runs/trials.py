@@ -19,10 +19,9 @@ from recall_bench.core.scenario import Expects, Item
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStatus
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import FULL_MARKS, Finding
-from recall_bench.engine.runs.evidence import UNKNOWN_TRAIL, trace_evidence
 from recall_bench.engine.runs.journal import JOURNAL
 from recall_bench.engine.runs.run_folder import RunFolder
-from recall_bench.engine.runs.trial_log import TrialEntry, TrialLog
+from recall_bench.engine.runs.trial_log import UNKNOWN_TRAIL, TrialEntry, TrialLog, trace_evidence
 from recall_bench.metrics.bootstrap import TemplateNames
 from recall_bench.metrics.leaks import GuardedAnswer, can_notice_leak, count_refusals, is_leaking
 

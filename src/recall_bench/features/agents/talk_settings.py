@@ -9,9 +9,9 @@ from typing import Any, TypeVar, get_args, get_origin
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.redaction import REDACTED
 from recall_bench.core.scenario import PRINCIPAL, Episode, Question, Turn
-from recall_bench.core.suggestion import suggest_or_list
 
 WORDING_VERSION = 1
 

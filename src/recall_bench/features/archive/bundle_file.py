@@ -18,7 +18,7 @@ import msgspec
 from recall_bench.core.atomic_file import AtomicFile
 from recall_bench.core.environment import EnvironmentCard
 from recall_bench.core.errors import DataError, UsageError
-from recall_bench.core.file_digest import describe_file
+from recall_bench.core.folders import describe_file
 from recall_bench.core.memory import ReaderCard, SystemCard
 from recall_bench.core.plan import DatasetCard, DrawnStory, FileCard
 from recall_bench.core.record import Record

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
-from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.memory import Asker, SystemCard
 from recall_bench.core.plan import (
     UNRECORDED,
@@ -17,6 +16,7 @@ from recall_bench.core.plan import (
     Plan,
     ReviewMode,
     ScenarioCard,
+    digest_questions,
 )
 from recall_bench.core.record import digest_content
 from recall_bench.core.scenario import BOUNDARY, CATEGORIES, GROUP_CATEGORIES, Evidence, Item, Truth

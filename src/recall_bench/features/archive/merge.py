@@ -30,8 +30,7 @@ from recall_bench.core.event import (
     RunResumed,
     RunStarted,
 )
-from recall_bench.core.fingerprint import list_differences
-from recall_bench.core.plan import Plan, Shard, Trial
+from recall_bench.core.plan import Plan, Shard, Trial, list_differences
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.work_unit import collect_shard_units, list_states
 from recall_bench.engine.experiment import RunResult

@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.command_kinds import MultiValueCommand
-from recall_bench.cli.console import format_json, forward_to_stderr
+from recall_bench.cli.console import MultiValueCommand, format_json, forward_to_stderr
 from recall_bench.cli.options import (
     PATH,
     add_json_option,

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.command_kinds import MultiValueCommand
-from recall_bench.cli.console import format_json
+from recall_bench.cli.console import MultiValueCommand, format_json
 from recall_bench.cli.options import COUNT, PATH, SCORE, add_json_option, option
 from recall_bench.core.errors import UsageError
 

@@ -10,6 +10,7 @@ import msgspec
 
 from recall_bench.core.errors import BenchError, UsageError, raise_problems
 from recall_bench.core.feature import list_offers
+from recall_bench.core.plain_text import suggest
 from recall_bench.core.profile import (
     Profile,
     describe_profile_error,
@@ -17,7 +18,6 @@ from recall_bench.core.profile import (
     resolve_code_path,
 )
 from recall_bench.core.settings import RUNS
-from recall_bench.core.suggestion import suggest
 from recall_bench.core.yaml12 import Document, Key, read_document
 
 DEFAULT: Final = "default"

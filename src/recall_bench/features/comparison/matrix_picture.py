@@ -4,8 +4,7 @@ from pathlib import Path
 
 from recall_bench.core.plain_text import NO_DATA, format_quantity
 from recall_bench.core.plan import Checkpoint
-from recall_bench.engine.runs.heatmap_rows import INVENTED, LEAKED, OVERALL
-from recall_bench.engine.runs.rows import Row, RowKind, RowTable
+from recall_bench.engine.runs.heatmap_rows import INVENTED, LEAKED, OVERALL, Row, RowKind, RowTable
 from recall_bench.features.comparison.matrix_records import MatrixReport, SettingReport
 from recall_bench.features.comparison.matrix_text import format_headline, list_doubts
 from recall_bench.metrics.scale import POINTS, SHARE

@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 from recall_bench.core.errors import BenchError, UsageError
-from recall_bench.core.grouping import group_by
+from recall_bench.core.record import group_by
 from recall_bench.core.usage import Usage
 from recall_bench.engine.runs.counted_marks import POINTS, RATE
 from recall_bench.engine.runs.heatmap_rows import CELL_RESAMPLES

@@ -27,7 +27,7 @@ from recall_bench.core.errors import (
     Problems,
     UsageError,
 )
-from recall_bench.core.file_digest import CHUNK, digest_file
+from recall_bench.core.folders import CHUNK, digest_file
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.stories.catalogue import (
     FileListing,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.command_kinds import GroupedCommand
-from recall_bench.cli.console import forward_to_stderr
+from recall_bench.cli.console import GroupedCommand, forward_to_stderr
 from recall_bench.cli.options import (
     AGENT,
     COUNT,

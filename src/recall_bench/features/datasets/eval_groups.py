@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from recall_bench.core.grouping import group_by
-from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.record import ComputedRecord, Record, group_by
 from recall_bench.features.datasets.question_scores import ANSWERED, OPEN, ScoredQuestion
 from recall_bench.metrics.estimate import estimate_mean
 

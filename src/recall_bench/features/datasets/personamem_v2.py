@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.core.grouping import group_by
+from recall_bench.core.record import group_by
 from recall_bench.core.scenario import (
     Episode,
     Evidence,

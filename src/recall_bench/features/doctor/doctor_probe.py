@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from recall_bench.core.budget import Budget
 from recall_bench.core.diagnosis import DoctorFinding, SystemHealth
 from recall_bench.core.errors import SystemFault
 from recall_bench.core.memory import Answer, Clock, Memory, MemorySystem, Reader, SystemCard
 from recall_bench.core.plain_text import format_quantity
+from recall_bench.core.retry import Budget
 from recall_bench.core.scenario import Episode, Item, Scenario
 from recall_bench.core.verdict import FULL_MARKS, Exhibit, Judge, Verdict
 from recall_bench.features.doctor.check_context import ContractReport

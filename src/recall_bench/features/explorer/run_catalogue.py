@@ -17,8 +17,8 @@ from recall_bench.core.plain_text import NO_DATA, format_quantity, join_words
 from recall_bench.core.plan import Plan
 from recall_bench.core.record import ComputedRecord
 from recall_bench.core.usage import Usage
+from recall_bench.engine.runs.heatmap_rows import Row, RowKind
 from recall_bench.engine.runs.journal import JOURNAL, find_run_folders, is_busy, read_events
-from recall_bench.engine.runs.rows import Row, RowKind
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import summarise
 from recall_bench.metrics.estimate import Estimate

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 
-from recall_bench.core.grouping import group_by
+from recall_bench.core.record import group_by
 from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.features.histories.history_message import (

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from recall_bench.cli.command_kinds import MultiValueCommand
-from recall_bench.cli.console import format_json, forward_to_stderr
+from recall_bench.cli.console import MultiValueCommand, format_json, forward_to_stderr
 from recall_bench.cli.options import (
     COUNT,
     JUDGE_CALLS,

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product, zip_longest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import (
     Column,
     Table,
@@ -15,6 +14,7 @@ from recall_bench.core.plain_text import (
     join_words,
     render_text,
 )
+from recall_bench.core.record import group_by
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.features.judges.audit_report import (

@@ -24,8 +24,7 @@ import msgspec
 from msgspec import Meta
 
 from recall_bench.core.errors import BenchError, Malformed, Problems, UsageError
-from recall_bench.core.grouping import group_by
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, group_by
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.core.verdict import SCALES

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.grouping import group_by
-from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.record import ComputedRecord, Record, group_by
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, Judge, JudgeCard, Verdict
 from recall_bench.features.judges.audit_report import AuditShare

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import NO_DATA, format_heading, make_table, render_text
 from recall_bench.core.plan import Plan
-from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.record import ComputedRecord, Record, group_by
 from recall_bench.core.scenario import order_categories
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import SCALES

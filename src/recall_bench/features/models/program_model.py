@@ -15,7 +15,7 @@ from pathlib import Path
 from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.child_process import TERMINATE_GRACE_S, run_process
 from recall_bench.core.errors import ModelFault, UsageError
-from recall_bench.core.file_digest import digest_program
+from recall_bench.core.folders import digest_program
 from recall_bench.core.redaction import Redactor, list_environment_secrets
 from recall_bench.core.usage import Usage
 from recall_bench.features.models.faults import truncate_start

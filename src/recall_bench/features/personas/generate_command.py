@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.command_kinds import Duration
-from recall_bench.cli.console import format_json
+from recall_bench.cli.console import Duration, format_json
 from recall_bench.cli.options import (
     COUNT,
     NUMBER,

@@ -22,7 +22,7 @@ from uuid import uuid4
 import anyio
 
 from recall_bench.core.errors import SystemBusy, SystemFault
-from recall_bench.core.grouping import group_by
+from recall_bench.core.record import group_by
 from recall_bench.core.redaction import Redactor
 from recall_bench.core.retry import parse_retry_after
 from recall_bench.features.products.product import Passages, ProductAdapter

@@ -10,10 +10,9 @@ import msgspec
 
 from recall_bench.core.atomic_file import replace_file
 from recall_bench.core.event import Answered, NotAnswered, TrialResult
-from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plain_text import format_quantity
-from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.record import ComputedRecord, Record, group_by
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.usage import Usage
 from recall_bench.engine.runs.run_folder import RunFolder

@@ -9,8 +9,14 @@ from pathlib import Path
 from recall_bench.core.atomic_file import TemporaryFolder
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Declared
-from recall_bench.core.fingerprint import build_scenario_card
-from recall_bench.core.plan import Checkpoint, DatasetCard, Lifecycle, Plan, ScenarioCard
+from recall_bench.core.plan import (
+    Checkpoint,
+    DatasetCard,
+    Lifecycle,
+    Plan,
+    ScenarioCard,
+    build_scenario_card,
+)
 from recall_bench.core.settings import Settings
 from recall_bench.core.usage import Usage
 from recall_bench.engine.assembly import SettingsCheck, build_plan, check_writable, require

@@ -10,12 +10,18 @@ from urllib.parse import urlsplit
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Declared
-from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import MemorySystem, Reader, SupportsTasks, list_offers
-from recall_bench.core.plan import BehaviourCard, Checkpoint, DatasetCard, Lifecycle, Plan
+from recall_bench.core.plain_text import suggest_or_list
+from recall_bench.core.plan import (
+    BehaviourCard,
+    Checkpoint,
+    DatasetCard,
+    Lifecycle,
+    Plan,
+    build_scenario_card,
+)
 from recall_bench.core.record import digest_content
 from recall_bench.core.settings import Settings
-from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.tool_call import LOOP_PREFIX
 from recall_bench.engine.assembly import SettingsCheck, build_plan, check_writable, require
 from recall_bench.engine.components import Components

@@ -15,7 +15,6 @@ from typing import TypeVar
 
 import anyio
 
-from recall_bench.core.budget import Budget
 from recall_bench.core.errors import BudgetSpent, NotOffered, ReaderPending, SystemFault
 from recall_bench.core.event import (
     INGEST,
@@ -46,7 +45,7 @@ from recall_bench.core.memory import (
     ReopeningSystem,
 )
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.retry import choose_limit
+from recall_bench.core.retry import Budget, choose_limit
 from recall_bench.core.scenario import Item
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStates
 from recall_bench.core.usage import Usage

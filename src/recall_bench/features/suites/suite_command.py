@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.command_kinds import Duration, GroupedCommand
-from recall_bench.cli.console import format_json, forward_to_stderr
+from recall_bench.cli.console import Duration, GroupedCommand, format_json, forward_to_stderr
 from recall_bench.cli.options import (
     AGENT,
     COUNT,

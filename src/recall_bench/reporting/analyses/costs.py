@@ -16,10 +16,9 @@ import msgspec
 
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import INGEST
-from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import NO_DATA
 from recall_bench.core.plan import Lifecycle, Plan
-from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.record import ComputedRecord, Record, group_by
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.untrusted_json import decode_untrusted_line
 from recall_bench.core.usage import Usage

@@ -6,13 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.plan import SampleMode
-from recall_bench.core.record import Record
-from recall_bench.engine.runs.counted_marks import POINTS
+from recall_bench.core.record import Record, group_by
+from recall_bench.engine.runs.counted_marks import POINTS, find_best_span
 from recall_bench.engine.runs.heatmap_rows import CELL_RESAMPLES
-from recall_bench.engine.runs.question_span import find_best_span
 from recall_bench.engine.runs.trials import TrialRow, TrialTable
 from recall_bench.metrics.bootstrap import RESAMPLES
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, estimate_mean

@@ -11,8 +11,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from recall_bench.core.grouping import group_by
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, group_by
 from recall_bench.core.scenario import Expects, Item, order_categories
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import Verdict

@@ -24,9 +24,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from recall_bench.core.grouping import group_by
 from recall_bench.core.plain_text import join_words
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, group_by
 from recall_bench.core.scenario import NEGATIVE, SYNTHESIS, order_categories
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.verdict import SCALES

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from recall_bench.core.grouping import group_by
+from recall_bench.core.record import group_by
 from recall_bench.metrics.survival import Survival
 from recall_bench.reporting.analyses.degradation import Degradation
 from recall_bench.reporting.analyses.fact_survival import GroupSurvival, SurvivalGroup

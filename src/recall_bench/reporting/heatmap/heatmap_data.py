@@ -6,7 +6,7 @@ from datetime import datetime
 
 from recall_bench.core.memory import Asker
 from recall_bench.engine.runs.estimates import RunEstimates
-from recall_bench.engine.runs.rows import RowTable
+from recall_bench.engine.runs.heatmap_rows import RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import (
     PersonaSummary,

@@ -19,11 +19,15 @@ from recall_bench.core.untrusted_json import decode_untrusted_json, open_regular
 from recall_bench.engine.runs.heatmap_rows import (
     INVENTED,
     LEAKED,
+    NOT_MEASURED,
     NOT_SAME,
     OVERALL,
     SAME_NOTE,
     SAME_QUESTIONS,
     UNGROUNDED,
+    Row,
+    RowKind,
+    RowTable,
 )
 from recall_bench.engine.runs.result_format import (
     CheckpointFigures,
@@ -36,7 +40,6 @@ from recall_bench.engine.runs.result_format import (
     ResultFigures,
     RunSettingRow,
 )
-from recall_bench.engine.runs.rows import NOT_MEASURED, Row, RowKind, RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.score_ranges import ScoreRange
 from recall_bench.engine.runs.summary import (

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from recall_bench.core.plain_text import clean_text, format_quantity
-from recall_bench.engine.runs.rows import Row, RowKind, RowTable
+from recall_bench.engine.runs.heatmap_rows import Row, RowKind, RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate

@@ -6,7 +6,7 @@ Styles stand in the elements, because a notebook keeps no style sheet and runs n
 from collections.abc import Iterator
 
 from recall_bench.core.plain_text import clean_text
-from recall_bench.engine.runs.rows import Row
+from recall_bench.engine.runs.heatmap_rows import Row
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate
 from recall_bench.reporting.formats import SMALL_MARK, format_score
 from recall_bench.reporting.headlines import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from recall_bench.core.plain_text import NO_DATA
-from recall_bench.engine.runs.rows import RowKind
+from recall_bench.engine.runs.heatmap_rows import RowKind
 from recall_bench.engine.runs.summary import RunStatus
 from recall_bench.metrics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
 from recall_bench.reporting.charts.plane import Chart

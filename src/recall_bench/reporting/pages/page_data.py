@@ -13,8 +13,8 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.scenario import Evidence, Expects, Item
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.verdict import Verdict
+from recall_bench.engine.runs.heatmap_rows import Row, RowTable
 from recall_bench.engine.runs.journal_lines import TextSpan
-from recall_bench.engine.runs.rows import Row, RowTable
 from recall_bench.engine.runs.run_folder import RunFolder, StoredResult
 from recall_bench.engine.runs.trials import TrialRow, TrialTable
 from recall_bench.metrics.estimate import Estimate

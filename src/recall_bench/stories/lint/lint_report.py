@@ -8,9 +8,8 @@ from pathlib import Path
 from statistics import median
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.plain_text import Column, Table, format_quantity, render_text
+from recall_bench.core.plain_text import Column, Table, find_nearest, format_quantity, render_text
 from recall_bench.core.record import Record
-from recall_bench.core.suggestion import find_nearest
 from recall_bench.stories.lint import (
     answer_checks,
     boundary_checks,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from recall_bench.core.grouping import group_by
+from recall_bench.core.record import group_by
 from recall_bench.core.scenario import Episode
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from msgspec import Meta
 from recall_bench.core.distribution import get_part_version, get_version
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import Asker, Clock, SystemCard
+from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.record import Record
-from recall_bench.core.suggestion import suggest_or_list
 
 Chunking = Literal["passage", "turn", "session", "paragraph", "window"]
 """Where a chunk ends: after about 300 characters of a paragraph, list or turn; with the turn,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from recall_bench.core.child_process import ProcessExit, run_process
 from recall_bench.core.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.core.file_digest import digest_program, is_file
+from recall_bench.core.folders import digest_program, is_file
 from recall_bench.core.memory import UNDECLARED
 
 

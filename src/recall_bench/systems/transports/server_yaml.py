@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from recall_bench.core.errors import UsageError
-from recall_bench.core.file_digest import digest_file
+from recall_bench.core.folders import digest_file
 from recall_bench.core.yaml12 import Document
 
 T = TypeVar("T", bound=msgspec.Struct)

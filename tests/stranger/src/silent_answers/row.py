@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from recall_bench.engine.runs.heatmap_rows import RowTrials
-from recall_bench.engine.runs.rows import Row
+from recall_bench.engine.runs.heatmap_rows import Row, RowTrials
 from recall_bench.metrics.scale import SHARE
 
 

@@ -11,7 +11,7 @@ from recall_bench.core.plan import Plan
 from recall_bench.core.user_code import require_libraries
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.engine.runs.estimates import RunEstimates, build_heatmaps
-from recall_bench.engine.runs.rows import RowKind, RowTable
+from recall_bench.engine.runs.heatmap_rows import RowKind, RowTable
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.trials import TrialTable
 from recall_bench.metrics.estimate import Estimate

@@ -7,7 +7,7 @@ from time import time
 from typing import NamedTuple
 
 from recall_bench.core.user_code import require_libraries
-from recall_bench.engine.runs.rows import RowKind
+from recall_bench.engine.runs.heatmap_rows import RowKind
 from recall_bench.features.archive.exports.run_tables import ExportedRun, describe_plan
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.reporting.trial_scores import measure_figures

@@ -12,10 +12,9 @@ from itertools import combinations
 from shlex import join
 from statistics import fmean
 
-from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import ReaderCard
 from recall_bench.core.plan import Plan
-from recall_bench.core.record import ComputedRecord, Record
+from recall_bench.core.record import ComputedRecord, Record, group_by
 from recall_bench.core.settings import Settings, describe_settings
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard

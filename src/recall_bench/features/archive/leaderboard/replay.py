@@ -17,11 +17,10 @@ import msgspec
 from recall_bench.core import user_code
 from recall_bench.core.errors import UsageError
 from recall_bench.core.event import Answered, Event, Judged, TrialResult
-from recall_bench.core.grouping import group_by
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plain_text import clean_text
 from recall_bench.core.plan import Lifecycle, Plan, Trial
-from recall_bench.core.record import ComputedRecord
+from recall_bench.core.record import ComputedRecord, group_by
 from recall_bench.core.runtime import run_to_end
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.core.trial_states import ScenarioStates, TrialStates

@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import suggest
 from recall_bench.core.record import ComputedRecord
-from recall_bench.core.suggestion import suggest
 from recall_bench.core.type_words import split_type_error
 from recall_bench.core.untrusted_json import require_file
 from recall_bench.core.yaml12 import read_document

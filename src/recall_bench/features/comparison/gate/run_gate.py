@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.errors import UsageError
+from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.scenario import CATEGORIES, order_categories
-from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.engine.runs.judge_sensitivity import find_judge_view, open_judge_views
 from recall_bench.engine.runs.run_folder import RunFolder

@@ -14,7 +14,7 @@ from datetime import date
 import msgspec
 
 from recall_bench.core.errors import BenchError, Malformed
-from recall_bench.core.suggestion import find_nearest
+from recall_bench.core.plain_text import find_nearest
 from recall_bench.core.yaml12 import Document
 from recall_bench.core.yaml_writer import dump_yaml
 from recall_bench.features.personas.creation.story_rules import check_persona, check_story

@@ -9,8 +9,8 @@ from typing import Literal
 from recall_bench.core.distribution import get_version
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
+from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.settings import Settings
-from recall_bench.core.suggestion import suggest_or_list
 from recall_bench.core.user_code import has_separator, is_code_target, split_target
 from recall_bench.features.selection.memory_file import MemoryFile
 from recall_bench.features.selection.selectors.keyword import build_keyword_selector

@@ -15,12 +15,11 @@ import msgspec
 
 from recall_bench.core.errors import DataError
 from recall_bench.core.event import Answered, TrialResult
-from recall_bench.core.grouping import group_by
 from recall_bench.core.random_stream import RandomStream
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, group_by
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth
 from recall_bench.core.untrusted_json import decode_untrusted_json
-from recall_bench.engine.runs.evidence import FoundPassages
+from recall_bench.engine.runs.trial_log import FoundPassages
 from recall_bench.features.suites.behaviour import (
     AskStep,
     BehaviourStory,
