@@ -172,17 +172,6 @@ def test_nothing_is_asked_twice_when_a_day_is_lost(finished: Path, whole: dict[s
     assert days(finished) == whole
 
 
-def test_what_a_killed_run_was_writing_is_swept_away(
-    tmp_path: Path, whole: dict[str, bytes]
-) -> None:
-    folder = nursery(tmp_path)
-    write(folder, days=10)
-    (folder / "memories-66d" / ".day-0011.md.4194305.part").write_bytes(b"# sess")
-    write(folder)
-
-    assert days(folder) == whole
-
-
 def test_parts_make_the_same_whole(tmp_path: Path, whole: dict[str, bytes]) -> None:
     folder = nursery(tmp_path)
     write(folder, days=9)

@@ -134,15 +134,6 @@ def test_stopped_anywhere_it_goes_on(after: int, milo: Path, told: Path) -> None
     assert digest_folder(milo) == digest_folder(told)
 
 
-def test_a_day_half_written_by_a_killed_run_goes(milo: Path, told: Path) -> None:
-    (milo / f"memories-{DAYS}d").mkdir()
-    (milo / f"memories-{DAYS}d" / ".day-0001.md.4194305.part").write_bytes(b"# ses")
-
-    write(milo)
-
-    assert digest_folder(milo) == digest_folder(told)
-
-
 def test_an_edited_day_is_kept_and_listed(complete: Path, told: Path) -> None:
     milo = complete
     (milo / f"memories-{DAYS}d" / "day-0003.md").write_text("# session: principal\n\nMine.\n")
