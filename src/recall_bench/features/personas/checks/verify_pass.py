@@ -2,10 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unicodedata import category
 
 import msgspec
@@ -119,57 +118,45 @@ def build_opinion_prompt(
 
 def parse_opinion(text: str, *, first: int, last: int) -> ModelOpinion | RejectedReply:
     """The opinion in a reply; it must not name days outside of `first` to `last`."""
-    json_reply = parse_json_reply(text, dict)
-    if isinstance(json_reply, RejectedReply):
-        return json_reply
-    problems = [*_find_faults(json_reply, first, last)]
-    if problems:
-        return RejectedReply(tuple(problems))
-    return ModelOpinion(
-        verdict=QuestionVerdict(json_reply["verdict"]),
-        reasoning=_clean(json_reply.get("reasoning") or ""),
-        unsupported=tuple(map(_clean, json_reply.get("unsupported_claims") or ())),
-        question=_read_text(json_reply, "suggested_question"),
-        answer=_read_text(json_reply, "suggested_answer"),
-        irrelevant_after=json_reply.get("irrelevant_after_day"),
-    )
-
-
-def _find_faults(found: dict[str, Any], first: int, last: int) -> list[str]:
+    opinion = parse_json_reply(text, dict)
+    if isinstance(opinion, RejectedReply):
+        return opinion
     faults = []
-    if found.get("verdict") not in list(QuestionVerdict):
+    if opinion.get("verdict") not in list(QuestionVerdict):
         faults.append(f"verdict has to be one of {', '.join(QuestionVerdict)}")
-    claims = found.get("unsupported_claims") or []
+    claims = opinion.get("unsupported_claims") or []
     if not isinstance(claims, list) or not all(isinstance(claim, str) for claim in claims):
         faults.append("unsupported_claims has to be a list of texts")
+    suggestions: dict[str, str | None] = {}
     for key in ("suggested_question", "suggested_answer"):
-        faults += _find_text_faults(key, found.get(key))
-    day = found.get("irrelevant_after_day")
+        suggestion = opinion.get(key)
+        if suggestion is not None and not isinstance(suggestion, str):
+            faults.append(f"{key} has to be a text or null")
+            continue
+        if any(category(char) in _UNWRITABLE and char not in "\n\t" for char in suggestion or ""):
+            faults.append(f"{key} holds control characters; leave them out")
+        suggestions[key] = (suggestion or "").strip() or None
+    day = opinion.get("irrelevant_after_day")
     if day is not None and (type(day) is not int or not first <= day < last):
         faults.append(
             f"irrelevant_after_day has to be null or a day from {first}, the last relevant one, "
             f"to {last - 1}"
         )
-    return faults
-
-
-def _find_text_faults(key: str, text: object) -> list[str]:
-    if text is None:
-        return []
-    if not isinstance(text, str):
-        return [f"{key} has to be a text or null"]
-    if any(category(char) in _UNWRITABLE and char not in "\n\t" for char in text):
-        return [f"{key} holds control characters; leave them out"]
-    return []
+    if faults:
+        return RejectedReply(tuple(faults))
+    return ModelOpinion(
+        verdict=QuestionVerdict(opinion["verdict"]),
+        reasoning=_clean(opinion.get("reasoning") or ""),
+        unsupported=tuple(map(_clean, claims)),
+        question=suggestions["suggested_question"],
+        answer=suggestions["suggested_answer"],
+        irrelevant_after=day,
+    )
 
 
 def _clean(text: object) -> str:
     """The text on one line, without halves of surrogate pairs."""
     return " ".join(str(text).split()).encode(errors="replace").decode()
-
-
-def _read_text(found: dict[str, Any], key: str) -> str | None:
-    return (found.get(key) or "").strip() or None
 
 
 MAX_CHARACTERS = 24_000
@@ -199,30 +186,28 @@ def select_passages(corpus: LintCorpus, changes: ChangeFinder, asked: LintQuesti
     most words with the question come first; if none shares any, those of the relevant days are
     shown in order, because a model cannot judge by an empty log.
     """
+    first, last = asked.days[0], asked.days[-1]
     relevant = set(asked.days)
-    later = _find_later_days(corpus, changes, asked)
-    around = {
-        day
-        for day in range(asked.days[0] - DAYS_AROUND, asked.days[-1] + DAYS_AROUND + 1)
-        if day in corpus.by_number
-    }
+    stated = {day for atom in asked.exact for day in corpus.index.find_days(atom) if day > last}
+    change = changes.find_change(asked)
+    later = {max(stated)} if stated else set()
+    later |= {change.day} if change else set()
+    around = corpus.by_number.keys() & set(range(first - DAYS_AROUND, last + DAYS_AROUND + 1))
     chosen: list[_DaySection] = []
     rest = MAX_CHARACTERS
     groups = (relevant, later - relevant, around - relevant - later)
     for days, share in zip(groups, _SHARES, strict=True):
-        taken = _take_sections(corpus, asked, days, min(rest, int(MAX_CHARACTERS * share)))
-        rest -= sum(len(section.text) for section in taken)
-        chosen += taken
+        sections = _take_sections(corpus, asked, days, min(rest, int(MAX_CHARACTERS * share)))
+        rest -= sum(len(section.text) for section in sections)
+        chosen += sections
     if not chosen:
         chosen = _take_sections(corpus, asked, relevant, rest, is_any=True)
-    return "\n\n".join(_render_sections(corpus, chosen))
-
-
-def _find_later_days(corpus: LintCorpus, changes: ChangeFinder, asked: LintQuestion) -> set[int]:
-    stated = {day for atom in asked.exact for day in corpus.index.find_days(atom)}
-    latest = max((day for day in stated if day > asked.days[-1]), default=None)
-    change = changes.find_change(asked)
-    return {day for day in (latest, change.day if change else None) if day is not None}
+    lines = []
+    for section in sorted(chosen, key=lambda section: (section.day, section.place)):
+        where = f", session {section.session}" if section.session else ""
+        at = corpus.text_dates[section.day]
+        lines.append(f"[day {section.day}, {at}{where}]\n{section.text}")
+    return "\n\n".join(lines)
 
 
 def _take_sections(
@@ -233,41 +218,28 @@ def _take_sections(
     *,
     is_any: bool = False,
 ) -> list[_DaySection]:
-    scored = [
-        (-_score_section(asked, section.text), section.day, section.place, section)
-        for day in sorted(days)
-        for section in _split_sections(corpus, day)
-    ]
-    taken = []
-    for score, _, _, section in sorted(scored, key=lambda each: each[:3]):
-        if (score or is_any) and len(section.text) <= budget:
-            budget -= len(section.text)
-            taken.append(section)
-    return taken
-
-
-def _score_section(asked: LintQuestion, text: str) -> int:
-    """The number of words and exact values that a text shares with the question."""
+    """The sections that share most words and exact values with the question, within the budget."""
     about = asked.topics | collect_topics(asked.reference)
     exact = {(atom.kind, atom.core) for atom in asked.exact}
-    exact_values = {(atom.kind, atom.core) for atom in find_text_values(normalise_text(text))}
-    return len(collect_topics(text) & about) + len(exact_values & exact)
-
-
-def _split_sections(corpus: LintCorpus, day: int) -> Iterator[_DaySection]:
-    place = 0
-    for session, text in corpus.by_number[day].split_sessions():
-        for part in _HEADING.split(text):
-            if part.strip():
-                place += 1
-                yield _DaySection(day, place, session, part.strip())
-
-
-def _render_sections(corpus: LintCorpus, chosen: list[_DaySection]) -> Iterator[str]:
-    for section in sorted(chosen, key=lambda each: (each.day, each.place)):
-        where = f", session {section.session}" if section.session else ""
-        at = corpus.text_dates[section.day]
-        yield f"[day {section.day}, {at}{where}]\n{section.text}"
+    scored = []
+    for day in sorted(days):
+        parts = (
+            (session, part.strip())
+            for session, text in corpus.by_number[day].split_sessions()
+            for part in _HEADING.split(text)
+            if part.strip()
+        )
+        for place, (session, text) in enumerate(parts, start=1):
+            values = {(atom.kind, atom.core) for atom in find_text_values(normalise_text(text))}
+            score = len(collect_topics(text) & about) + len(values & exact)
+            if score or is_any:
+                scored.append((-score, day, place, _DaySection(day, place, session, text)))
+    sections = []
+    for _, _, _, section in sorted(scored, key=lambda entry: entry[:3]):
+        if len(section.text) <= budget:
+            budget -= len(section.text)
+            sections.append(section)
+    return sections
 
 
 _PASS_NAME = "verify-qa"  # noqa: S105 - the name of a pass
@@ -331,16 +303,31 @@ def merge_opinion(
     """The line of a question; the checker knows the other questions as repaired."""
     problems = list(checked.result.problems)
     repair, refused = checked.result.repair, None
+    verdict = QuestionVerdict.NEEDS_CLEANUP if problems else QuestionVerdict.ANSWERABLE
+    if any(problem.is_severe for problem in problems):
+        verdict = QuestionVerdict.DEFECTIVE
     if opinion is not None:
+        verdict = max(verdict, opinion.verdict, key=lambda one: one.rank)
         problems += _list_model_problems(opinion)
-        suggested = _collect_suggestions(opinion)
-        if suggested and checked.repaired is not None:
-            refused = _find_refusal(checker, checked.repaired, suggested)
+        until = opinion.irrelevant_after
+        suggestions: dict[str, object | None] = {
+            "question": opinion.question,
+            "answer": opinion.answer,
+            "irrelevant_after": until,
+            "changes_on": None if until is None else until + 1,
+        }
+        changes = {key: value for key, value in suggestions.items() if value is not None}
+        if changes and checked.repaired is not None:
+            refused = _find_refusal(checker, checked.repaired, changes)
             if refused is None:
-                repair = _join_repairs(repair, suggested, opinion)
+                why = f"the model: {opinion.reasoning or opinion.verdict}"
+                repair = QuestionRepair(
+                    changes={**(repair.changes if repair else {}), **changes},
+                    why=f"{repair.why}; {why}" if repair else why,
+                )
     return VerifiedQuestion(
         id=checked.name,
-        verdict=_choose_verdict(problems, opinion),
+        verdict=verdict,
         problems=tuple(FoundProblem(kind=p.kind, message=p.message) for p in problems),
         repair=repair,
         model=None if opinion is None else f"{opinion.verdict}: {opinion.reasoning}",
@@ -348,60 +335,23 @@ def merge_opinion(
     )
 
 
-def _choose_verdict(
-    problems: list[QuestionProblem], opinion: ModelOpinion | None
-) -> QuestionVerdict:
-    """The worse verdict of the checks and the model."""
-    own = QuestionVerdict.NEEDS_CLEANUP if problems else QuestionVerdict.ANSWERABLE
-    if any(problem.is_severe for problem in problems):
-        own = QuestionVerdict.DEFECTIVE
-    return max(own, opinion.verdict if opinion else own, key=lambda verdict: verdict.rank)
-
-
 def _list_model_problems(opinion: ModelOpinion) -> list[QuestionProblem]:
-    model_problems = [
-        QuestionProblem(
-            kind=ProblemKind.SUPPORT,
-            message=f"the model finds no support for “{claim}”; leave it out, or name its day",
-        )
+    messages = [
+        (ProblemKind.SUPPORT, f"finds no support for “{claim}”; leave it out, or name its day")
         for claim in opinion.unsupported
     ]
     if opinion.irrelevant_after is not None:
-        message = f"the model sees the answer change after day {opinion.irrelevant_after}"
-        model_problems.append(
-            QuestionProblem(
-                kind=ProblemKind.STALENESS, message=f"{message}; add irrelevant_after, or a date"
-            )
+        after = f"sees the answer change after day {opinion.irrelevant_after}"
+        messages.append((ProblemKind.STALENESS, f"{after}; add irrelevant_after, or a date"))
+    if opinion.question is not None:
+        messages.append(
+            (ProblemKind.VAGUENESS, f"would ask “{opinion.question}”; say what is meant")
         )
-    if opinion.question is not None:
-        message = f"the model would ask “{opinion.question}”; say what is meant"
-        model_problems.append(QuestionProblem(kind=ProblemKind.VAGUENESS, message=message))
-    if not model_problems and opinion.verdict is not QuestionVerdict.ANSWERABLE:
-        message = f"the model says: {opinion.reasoning or opinion.verdict}; look at it"
-        model_problems.append(QuestionProblem(kind=ProblemKind.SUPPORT, message=message))
-    return model_problems
-
-
-def _collect_suggestions(opinion: ModelOpinion) -> dict[str, object]:
-    changes: dict[str, object] = {}
-    if opinion.question is not None:
-        changes["question"] = opinion.question
-    if opinion.answer is not None:
-        changes["answer"] = opinion.answer
-    if opinion.irrelevant_after is not None:
-        changes["irrelevant_after"] = opinion.irrelevant_after
-        changes["changes_on"] = opinion.irrelevant_after + 1
-    return changes
-
-
-def _join_repairs(
-    repair: QuestionRepair | None, suggested: dict[str, object], opinion: ModelOpinion
-) -> QuestionRepair:
-    before: Mapping[str, object] = repair.changes if repair else {}
-    why = f"the model: {opinion.reasoning or opinion.verdict}"
-    return QuestionRepair(
-        changes={**before, **suggested}, why=f"{repair.why}; {why}" if repair else why
-    )
+    if not messages and opinion.verdict is not QuestionVerdict.ANSWERABLE:
+        messages.append(
+            (ProblemKind.SUPPORT, f"says: {opinion.reasoning or opinion.verdict}; look at it")
+        )
+    return [QuestionProblem(kind=kind, message=f"the model {text}") for kind, text in messages]
 
 
 def _find_refusal(
@@ -466,9 +416,21 @@ def verify_questions(
     opinions = review_questions(frame, corpus, checked) if is_reviewed else {}
     lines = _merge_opinions(corpus, checked, opinions)
     folder = request.out or layout.questions_file.parent
-    verification, proposal = (
-        _write_files(folder, file, layout, lines) if frame.stopped is None else (None, None)
-    )
+    verification = proposal = None
+    notes = ["nothing was written: not every question has been asked about"]
+    if frame.stopped is None:
+        verification = choose_findings_path(folder, file, layout.questions_file)
+        sweep_folder(folder)
+        replace_file(verification, b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        repairs = {place: line.repair for place, line in enumerate(lines) if line.repair}
+        proposal = write_proposal(folder, file, repairs)
+        notes = [f"every question is in {verification}"]
+        if proposal is not None:
+            removed = sum(repair.removes for repair in repairs.values())
+            notes.append(
+                f"{len(repairs) - removed} questions changed and {removed} removed in {proposal}; "
+                "compare it with the original before you use it"
+            )
     return VerifyResult(
         persona=layout.id,
         file=file.name,
@@ -476,7 +438,7 @@ def verify_questions(
         lines=lines,
         verification=str(verification) if verification else None,
         proposal=str(proposal) if proposal else None,
-        notes=_list_notes(verification, proposal, lines),
+        notes=tuple(notes),
         missing=tuple(sorted(frame.missing, key=lambda unit: unit.unit)),
         fill=request.resume_command,
         usage=frame.usage,
@@ -521,30 +483,3 @@ def _merge_opinions(
         checker.keep(apply_changes(item.entry, line.repair.changes) if line.repair else item.entry)
         lines.append(line)
     return tuple(lines)
-
-
-def _write_files(
-    folder: Path, file: QuestionSource, layout: Layout, lines: Sequence[VerifiedQuestion]
-) -> tuple[Path, Path | None]:
-    verification = choose_findings_path(folder, file, layout.questions_file)
-    content = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
-    sweep_folder(folder)
-    replace_file(verification, content)
-    repairs = {place: line.repair for place, line in enumerate(lines) if line.repair is not None}
-    return verification, write_proposal(folder, file, repairs)
-
-
-def _list_notes(
-    verification: Path | None, proposal: Path | None, lines: Sequence[VerifiedQuestion]
-) -> tuple[str, ...]:
-    if verification is None:
-        return ("nothing was written: not every question has been asked about",)
-    notes = [f"every question is in {verification}"]
-    if proposal is not None:
-        repairs = [line.repair for line in lines if line.repair is not None]
-        removed = sum(repair.removes for repair in repairs)
-        notes.append(
-            f"{len(repairs) - removed} questions changed and {removed} removed in {proposal}; "
-            "compare it with the original before you use it"
-        )
-    return tuple(notes)
