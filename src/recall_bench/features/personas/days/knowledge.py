@@ -89,8 +89,8 @@ class HiddenValueFinder:
     def __init__(self, persona: Persona, arcs: tuple[Arc, ...], isolated: frozenset[str]) -> None:
         self._arcs = arcs
         self._isolated = isolated
-        self._read: dict[str, tuple[TextValue, ...]] = {}
-        self._worded: dict[str, frozenset[str]] = {}
+        self._values: dict[str, tuple[TextValue, ...]] = {}
+        self._words: dict[str, frozenset[str]] = {}
         self._background = tuple(text for text in _list_identity_texts(persona) if text)
 
     def find_hidden(self, session: Session, day: int) -> HiddenValues:
@@ -100,42 +100,55 @@ class HiddenValueFinder:
         later: list[str] = []
         corrected: list[str] = []
         for arc in self._arcs:
+            beliefs = [text for text in (arc.wrong_belief, arc.corrected_belief) if text]
             if is_secret(arc, session, self._isolated):
-                later += _list_all_texts(arc)
+                later += [arc.title, arc.description, *beliefs]
+                later += (directive.event for directive in arc.directives)
                 continue
             happened += list_past_events(arc, day)
-            subjects += _list_subjects(arc, day)
-            later += _list_future_texts(arc, day)
-            corrected += _list_pending_corrections(arc, day)
-        keys = self._collect_keys(happened)
-        usual = keys | self._collect_keys(self._background)
+            later += (directive.event for directive in arc.directives if directive.day > day)
+            if arc.wrong_belief and (arc.wrong_day is None or arc.wrong_day > day):
+                later.append(arc.wrong_belief)
+            if is_public(arc, day):
+                subjects += [arc.title] if arc.type in _NAMED_BY_TITLE else []
+                continue
+            later += [arc.title, arc.description]
+            corrected += [arc.corrected_belief] if arc.corrected_belief else []
+        keys = {_make_key(value) for value in self._list_values(happened)}
+        usual = keys | {_make_key(value) for value in self._list_values(self._background)}
         named = [self._split_words(text) for text in (*self._background, *happened, *subjects)]
-        results: dict[_Key, TextValue] = {}
+        hidden: dict[_Key, TextValue] = {}
         for texts, excepted in ((later, usual), (corrected, keys)):
-            for atom in self._collect_atoms(texts):
-                if _make_key(atom) not in excepted:
-                    results[_make_key(atom)] = atom
-        return HiddenValues(
-            tuple(atom for atom in results.values() if not _is_name_given(atom, named))
-        )
-
-    def _collect_keys(self, texts: Iterable[str]) -> set[_Key]:
-        return {_make_key(atom) for atom in self._collect_atoms(texts)}
+            for value in self._list_values(texts):
+                # A name is known if one of the texts holds it in full.
+                is_given = value.kind == NAME and any(
+                    words.issuperset(value.words) for words in named
+                )
+                if _make_key(value) not in excepted and not is_given:
+                    hidden[_make_key(value)] = value
+        return HiddenValues(tuple(hidden.values()))
 
     def _split_words(self, text: str) -> frozenset[str]:
-        if text not in self._worded:
-            self._worded[text] = _split_words(normalise_text(text))
-        return self._worded[text]
+        if text not in self._words:
+            self._words[text] = frozenset(list_words(normalise_text(text)))
+        return self._words[text]
 
-    def _collect_atoms(self, texts: Iterable[str]) -> Iterator[TextValue]:
+    def _list_values(self, texts: Iterable[str]) -> Iterator[TextValue]:
         for text in texts:
-            if text not in self._read:
+            if text not in self._values:
                 # A name after a leading article would be taken for the first word of a sentence.
                 level = _ARTICLE.sub(lambda article: article[0].lower(), text)
-                self._read[text] = tuple(
-                    atom for atom in find_claims(level) if atom.is_exact or _is_name(atom, level)
+                self._values[text] = tuple(
+                    value
+                    for value in find_claims(level)
+                    # A single first word of a text may be any word.
+                    if value.is_exact
+                    or (
+                        value.kind == NAME
+                        and (" " in value.shown or not level.startswith(value.shown))
+                    )
                 )
-            yield from self._read[text]
+            yield from self._values[text]
 
 
 def list_past_events(arc: Arc, day: int) -> Iterator[str]:
@@ -161,48 +174,9 @@ def is_public(arc: Arc, day: int) -> bool:
     return arc.start_day <= day
 
 
-def _list_future_texts(arc: Arc, day: int) -> Iterator[str]:
-    yield from (directive.event for directive in arc.directives if directive.day > day)
-    if arc.wrong_belief and (arc.wrong_day is None or arc.wrong_day > day):
-        yield arc.wrong_belief
-    if not is_public(arc, day):
-        yield from (arc.title, arc.description)
-
-
-def _list_pending_corrections(arc: Arc, day: int) -> Iterator[str]:
-    if arc.corrected_belief and not is_public(arc, day):
-        yield arc.corrected_belief
-
-
-def _list_all_texts(arc: Arc) -> Iterator[str]:
-    yield from (directive.event for directive in arc.directives)
-    beliefs = (arc.wrong_belief, arc.corrected_belief)
-    yield from (text for text in (arc.title, arc.description, *beliefs) if text)
-
-
-def _list_subjects(arc: Arc, day: int) -> Iterator[str]:
-    if arc.type in _NAMED_BY_TITLE and is_public(arc, day):
-        yield arc.title
-
-
 def _make_key(atom: TextValue) -> _Key:
     """The same for all spellings of a value; numbers with different units differ."""
     return atom.kind, atom.value if atom.kind in {NUMBER, NAME, QUOTE} else atom.core
-
-
-def _is_name(atom: TextValue, text: str) -> bool:
-    """Whether the value is a name; a single first word of a text may be any word."""
-    return atom.kind == NAME and (" " in atom.shown or not text.startswith(atom.shown))
-
-
-def _is_name_given(atom: TextValue, named: list[frozenset[str]]) -> bool:
-    """Whether the value is a name that one of the texts holds in full."""
-    needed = frozenset(atom.words)
-    return atom.kind == NAME and any(needed <= name for name in named)
-
-
-def _split_words(text: str) -> frozenset[str]:
-    return frozenset(list_words(text))
 
 
 def _list_identity_texts(persona: Persona) -> Iterator[str]:
@@ -261,15 +235,25 @@ def describe_session(session: Session) -> str:
 
 def describe_thread(arc: Arc, day: int, epoch: date, hidden: HiddenValues) -> str | None:
     """What is known of an arc on a day; None if nothing."""
-    thread = [
-        *_describe_arc(arc, day, hidden),
-        *_describe_beliefs(arc, day, epoch),
-        *_list_earlier_events(arc, day, epoch),
-    ]
+    thread = []
+    if is_public(arc, day):
+        if not hidden.find_in(arc.title):
+            thread.append(f"{arc.title} ({arc.type})")
+        sentences = split_sentences(remove_hidden(arc.description, hidden))
+        if text := " ".join(item for item in sentences if not _NOTE.search(item)):
+            thread.append(text)
+    thread += _describe_beliefs(arc, day, epoch)
+    past = sorted(
+        (item for item in arc.directives if item.day < day and arc.is_active(item.day)),
+        key=lambda directive: directive.day,
+    )
+    if past:
+        thread.append("Earlier:")
+    thread += (f"- {_format_day(epoch, item.day)}: {item.event}" for item in past[-_MAX_EVENTS:])
     today = [directive.event for directive in arc.directives if directive.day == day]
     if today:
         thread.append("Today:")
-        thread += [f"- {event}" for event in today]
+    thread += (f"- {event}" for event in today)
     if not thread:
         return None
     people = [name for name in arc.participants if not hidden.find_in(name)]
@@ -283,16 +267,6 @@ def remove_hidden(text: str, hidden: HiddenValues) -> str:
     """The sentences of a text without hidden values."""
     whole = " ".join(text.split())
     return " ".join(sentence for sentence in split_sentences(whole) if not hidden.find_in(sentence))
-
-
-def _describe_arc(arc: Arc, day: int, hidden: HiddenValues) -> Iterator[str]:
-    if not is_public(arc, day):
-        return
-    if not hidden.find_in(arc.title):
-        yield f"{arc.title} ({arc.type})"
-    sentences = split_sentences(remove_hidden(arc.description, hidden))
-    if text := " ".join(item for item in sentences if not _NOTE.search(item)):
-        yield text
 
 
 def _describe_beliefs(arc: Arc, day: int, epoch: date) -> Iterator[str]:
@@ -312,19 +286,6 @@ def _describe_beliefs(arc: Arc, day: int, epoch: date) -> Iterator[str]:
         yield f"Today it turns out, and holds from now on: {arc.corrected_belief}"
     elif arc.corrected_belief:
         yield f"Known since {_format_day(epoch, arc.corrected_day)}: {arc.corrected_belief}"
-
-
-def _list_earlier_events(arc: Arc, day: int, epoch: date) -> Iterator[str]:
-    past = [
-        directive
-        for directive in arc.directives
-        if directive.day < day and arc.is_active(directive.day)
-    ]
-    if past:
-        yield "Earlier:"
-        past.sort(key=lambda directive: directive.day)
-        for directive in past[-_MAX_EVENTS:]:
-            yield f"- {_format_day(epoch, directive.day)}: {directive.event}"
 
 
 def _format_day(epoch: date, day: int) -> str:
