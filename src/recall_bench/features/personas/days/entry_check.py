@@ -1,7 +1,8 @@
 """Checks of a model's entry; every problem is a sentence for the model."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date
 
 from recall_bench.features.personas.day_log import format_date
@@ -53,7 +54,8 @@ def extract_entry(reply: str, session: str) -> str | RejectedReply:
     before, filled = topics[0][1], [(name, body) for name, body in topics[1:] if body]
     if not filled:
         return RejectedReply(("it has no topic: begin with a line `### topic` and tell it below",))
-    if before and not _is_announcement(before):
+    is_announcement = "\n" not in before and before.endswith(":")
+    if before and not is_announcement:
         return RejectedReply(("text stands before the first `###` line; put it under a topic",))
     return "\n\n".join(f"### {name}\n{body}" for name, body in filled)
 
@@ -88,10 +90,6 @@ def _split_topics(text: str) -> list[tuple[str, str]]:
     return [(name, "\n".join(lines).strip()) for name, lines in results]
 
 
-def _is_announcement(text: str) -> bool:
-    return "\n" not in text and text.endswith(":")
-
-
 _LENIENCY = 5
 """The factor by which an entry may be shorter or longer than requested."""
 LONG_SENTENCE_WORDS = 6
@@ -119,130 +117,27 @@ def check_entry(reply: str, requirements: EntryRequirements) -> str | RejectedRe
     problems = tuple(
         dict.fromkeys(
             (
-                *_check_length(entry, requirements),
-                *_check_vocabulary(entry, requirements),
+                *_check_words(entry, day, requirements),
                 *_check_due_values(day, requirements),
                 *_check_hidden_values(entry, day, requirements),
                 *_check_stale_values(day, requirements),
                 *_check_dates(entry, requirements.at),
-                *_check_copies(day, requirements),
             )
         )
     )
     return RejectedReply(problems) if problems else entry
 
 
-def _check_length(entry: str, requirements: EntryRequirements) -> Iterator[str]:
+def _check_words(entry: str, day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
+    """The length, words of the benchmark, and sentences of earlier entries."""
     count, length = len(entry.split()), requirements.length
     if not length.fewest // _LENIENCY <= count <= length.most * _LENIENCY:
         yield f"it has {count} words; write {length.fewest} to {length.most}"
-
-
-def _check_vocabulary(entry: str, requirements: EntryRequirements) -> Iterator[str]:
-    for results in _FOREIGN.finditer(entry):
-        if results[0].lower() not in requirements.material:
-            yield f"it says “{results[0]}”, which nobody in the story would; say it otherwise"
-
-
-def _check_due_values(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
-    advice = (
-        *requirements.due,
-        *(atom for mention in requirements.stated for atom in mention.atoms),
-    )
-    index = ValueIndex([day], advice)
-    for atom in requirements.due:
-        if not index.find_loose_days(atom):
-            yield f"{atom.shown} is missing, which belongs to what happens today; state it so"
-    for statement in requirements.stated:
-        for atom in statement.atoms:
-            said = any(statement.about & mention.topics for mention in index.find_mentions(atom))
-            if not (said or (_is_placeless(atom, statement.about) and index.find_loose_days(atom))):
-                yield f"{atom.shown} is missing; state it in one sentence with what it is about"
-
-
-def _is_placeless(atom: TextValue, about: frozenset[str]) -> bool:
-    """Whether the value cannot be searched in sentences on a topic."""
-    return not about or atom.kind in {NAME, QUOTE}
-
-
-def _check_hidden_values(entry: str, day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
-    results = list(requirements.hidden.sure.find_in(entry))
-    index = ValueIndex([day], [atom for sentence in requirements.early for atom in sentence.atoms])
-    for statement in requirements.early:
-        for atom in statement.atoms:
-            if atom.kind == NAME:
-                said = any(
-                    sentence.topics & statement.about
-                    for sentence in _list_sentences(day)
-                    if set(list_words(sentence.text)).issuperset(atom.words)
-                )
-            else:
-                said = any(
-                    sentence.topics & statement.about for sentence in index.find_mentions(atom)
-                )
-            if said:
-                results.append(atom)
-    for atom in results:
-        yield f"it says {atom.shown}, which nobody here has heard by this date; take it out"
-
-
-def _list_sentences(day: DayLog) -> Iterator[SentenceMention]:
-    for sentence in day.sentences:
-        yield SentenceMention(
-            day.number, sentence.session or "", sentence.text, f"{sentence.heading} {sentence.lead}"
-        )
-
-
-def _check_stale_values(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
-    index = ValueIndex([day], [atom for item in requirements.stale for atom in item.atoms])
-    for statement in requirements.stale:
-        for atom in statement.atoms:
-            for mention in index.find_mentions(atom):
-                if statement.about & mention.topics and not is_superseded(atom, mention):
-                    yield (
-                        f"{atom.shown} is given as if it still held; leave it out, or say in the "
-                        "same sentence that it is no longer so"
-                    )
-
-
-def _check_dates(entry: str, today: date) -> Iterator[str]:
-    own = find_text_date(entry)
-    if own is not None and own != today:
-        yield (
-            f"it opens with {format_date(own)} as if that were its date; today is "
-            f"{format_date(today)}: correct it, or name the other date further down"
-        )
-    level = normalise_text(entry)
-    for start, _, atom in locate_text_values(level):
-        if atom.kind != DATE or (meant := _find_nearest_date(atom, today)) is None:
-            continue
-        before = level[max(0, start - 40) : start]
-        if _TODAY.search(before) and meant != today:
-            yield f"it calls {atom.shown} today; today is {format_date(today)}"
-        named = _WEEKDAY_BEFORE.search(before)
-        if named and not f"{meant:%A}".startswith(named[1][:3]):
-            yield f"{atom.shown} is a {meant:%A}; correct the weekday or the date"
-
-
-def _find_nearest_date(atom: TextValue, today: date) -> date | None:
-    """The date of a value: without a year the nearest; None if there is no such date."""
-    if atom.value != atom.core:
-        years = [int(atom.value[:4])]
-    else:
-        years = [today.year - 1, today.year, today.year + 1]
-    month, day = (int(part) for part in atom.core.split("-"))
-    dates = []
-    for year in years:
-        try:
-            dates.append(date(year, month, day))
-        except ValueError:
-            continue
-    return min(dates, key=lambda each: abs((each - today).days), default=None)
-
-
-def _check_copies(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
+    for match in _FOREIGN.finditer(entry):
+        if match[0].lower() not in requirements.material:
+            yield f"it says “{match[0]}”, which nobody in the story would; say it otherwise"
     earlier = {
-        text for entry in requirements.shown for text in _list_long_sentences(DayLog(0, "", entry))
+        text for shown in requirements.shown for text in _list_long_sentences(DayLog(0, "", shown))
     }
     sentences = _list_long_sentences(day)
     copied = sum(text in earlier for text in sentences)
@@ -254,8 +149,85 @@ def _check_copies(day: DayLog, requirements: EntryRequirements) -> Iterator[str]
 
 
 def _list_long_sentences(day: DayLog) -> list[str]:
-    return [
-        sentence.text
-        for sentence in day.sentences
-        if len(sentence.text.split()) >= LONG_SENTENCE_WORDS
-    ]
+    texts = (sentence.text for sentence in day.sentences)
+    return [text for text in texts if len(text.split()) >= LONG_SENTENCE_WORDS]
+
+
+def _check_due_values(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
+    stated = [(item.about, value) for item in requirements.stated for value in item.atoms]
+    index = ValueIndex([day], (*requirements.due, *(value for _, value in stated)))
+    for value in requirements.due:
+        if not index.find_loose_days(value):
+            yield f"{value.shown} is missing, which belongs to what happens today; state it so"
+    for about, value in stated:
+        # Names and quotations cannot be searched in sentences on a topic.
+        is_placeless = not about or value.kind in {NAME, QUOTE}
+        is_told = any(about & mention.topics for mention in index.find_mentions(value))
+        if not (is_told or (is_placeless and index.find_loose_days(value))):
+            yield f"{value.shown} is missing; state it in one sentence with what it is about"
+
+
+def _check_hidden_values(entry: str, day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
+    told = list(requirements.hidden.sure.find_in(entry))
+    early = [(item.about, value) for item in requirements.early for value in item.atoms]
+    index = ValueIndex([day], [value for _, value in early])
+    for about, value in early:
+        mentions: Iterable[SentenceMention] = index.find_mentions(value)
+        if value.kind == NAME:
+            mentions = (
+                SentenceMention(
+                    day.number,
+                    sentence.session or "",
+                    sentence.text,
+                    f"{sentence.heading} {sentence.lead}",
+                )
+                for sentence in day.sentences
+                if set(list_words(sentence.text)).issuperset(value.words)
+            )
+        if any(mention.topics & about for mention in mentions):
+            told.append(value)
+    for value in told:
+        yield f"it says {value.shown}, which nobody here has heard by this date; take it out"
+
+
+def _check_stale_values(day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
+    stale = [(item.about, value) for item in requirements.stale for value in item.atoms]
+    index = ValueIndex([day], [value for _, value in stale])
+    for about, value in stale:
+        for mention in index.find_mentions(value):
+            if about & mention.topics and not is_superseded(value, mention):
+                yield (
+                    f"{value.shown} is given as if it still held; leave it out, or say in the "
+                    "same sentence that it is no longer so"
+                )
+
+
+def _check_dates(entry: str, today: date) -> Iterator[str]:
+    own = find_text_date(entry)
+    if own is not None and own != today:
+        yield (
+            f"it opens with {format_date(own)} as if that were its date; today is "
+            f"{format_date(today)}: correct it, or name the other date further down"
+        )
+    level = normalise_text(entry)
+    for start, _, value in locate_text_values(level):
+        if value.kind != DATE or (meant := _find_nearest_date(value, today)) is None:
+            continue
+        before = level[max(0, start - 40) : start]
+        if _TODAY.search(before) and meant != today:
+            yield f"it calls {value.shown} today; today is {format_date(today)}"
+        named = _WEEKDAY_BEFORE.search(before)
+        if named and not f"{meant:%A}".startswith(named[1][:3]):
+            yield f"{value.shown} is a {meant:%A}; correct the weekday or the date"
+
+
+def _find_nearest_date(value: TextValue, today: date) -> date | None:
+    """The date of a value: without a year the nearest; None if there is no such date."""
+    has_year = value.value != value.core
+    years = [int(value.value[:4])] if has_year else range(today.year - 1, today.year + 2)
+    month, day = (int(part) for part in value.core.split("-"))
+    dates = []
+    for year in years:
+        with suppress(ValueError):
+            dates.append(date(year, month, day))
+    return min(dates, key=lambda at: abs((at - today).days), default=None)

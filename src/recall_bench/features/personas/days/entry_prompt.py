@@ -200,61 +200,59 @@ def collect_requirements(
     """The requirements of one entry."""
     day = planned.day
     open_arcs = [arc for arc in arcs if not is_secret(arc, session_plan.session, isolated)]
-    requirements = [item for arc in open_arcs if (item := read_correction(arc)) is not None]
+    corrections = [item for arc in open_arcs if (item := read_correction(arc)) is not None]
+    own = [item for arc in session_plan.arcs if (item := read_correction(arc)) is not None]
+    stated = [
+        RequiredStatement(atoms=item.wrong, about=item.about)
+        for item in own
+        if item.arc.wrong_day == day and day < item.day
+    ]
+    stated += [
+        RequiredStatement(atoms=item.right, about=item.about) for item in own if item.day == day
+    ]
     return EntryRequirements(
         session=session_plan.session.id,
         day=day,
         at=planned.at,
         length=choose_length(session_plan, day),
-        due=tuple(_find_due_values(session_plan.arcs, day)),
-        stated=tuple(_find_due_beliefs(session_plan.arcs, day)),
+        due=tuple(
+            value
+            for arc in session_plan.arcs
+            for directive in arc.directives
+            if directive.day == day
+            for value in find_claims(directive.event)
+            if value.is_exact
+        ),
+        stated=tuple(stated),
         hidden=hidden,
-        early=tuple(_find_early_values(requirements, day, hidden)),
-        stale=tuple(_find_stale_values(requirements, day)),
+        early=tuple(_find_early_values(corrections, day, hidden)),
+        stale=tuple(_find_stale_values(corrections, day)),
         shown=shown,
         material="\n".join(blocks.values()).lower(),
     )
 
 
-def _find_due_values(arcs: tuple[Arc, ...], day: int) -> Iterator[TextValue]:
-    for arc in arcs:
-        for directive in arc.directives:
-            if directive.day == day:
-                yield from (atom for atom in find_claims(directive.event) if atom.is_exact)
-
-
-def _find_due_beliefs(arcs: tuple[Arc, ...], day: int) -> Iterator[RequiredStatement]:
-    for arc in arcs:
-        correction = read_correction(arc)
-        if correction is None:
-            continue
-        if arc.wrong_day == day and day < correction.day:
-            yield RequiredStatement(atoms=correction.wrong, about=correction.about)
-        if correction.day == day:
-            yield RequiredStatement(atoms=correction.right, about=correction.about)
-
-
 def _find_early_values(
-    found: list[CorrectionArc], day: int, hidden: HiddenValues
+    corrections: list[CorrectionArc], day: int, hidden: HiddenValues
 ) -> Iterator[RequiredStatement]:
-    secret = {(atom.kind, atom.value) for atom in hidden.atoms}
-    for correction in found:
+    secret = {(value.kind, value.value) for value in hidden.atoms}
+    for correction in corrections:
         if day < correction.day:
             belief = correction.arc.corrected_belief or ""
-            names = (atom for atom in find_claims(belief) if atom.kind == NAME)
-            secrets = [a for a in (*correction.right, *names) if (a.kind, a.value) in secret]
+            names = (value for value in find_claims(belief) if value.kind == NAME)
+            secrets = [v for v in (*correction.right, *names) if (v.kind, v.value) in secret]
             yield RequiredStatement(atoms=tuple(secrets), about=correction.about)
 
 
-def _find_stale_values(found: list[CorrectionArc], day: int) -> Iterator[RequiredStatement]:
-    for correction in found:
-        if correction.day >= day:
-            continue
-        again = {
-            (atom.kind, atom.value)
-            for other in found
-            if correction.day < other.day <= day
-            for atom in other.right
-        }
-        rest = tuple(atom for atom in correction.wrong if (atom.kind, atom.value) not in again)
-        yield RequiredStatement(atoms=rest, about=correction.about)
+def _find_stale_values(corrections: list[CorrectionArc], day: int) -> Iterator[RequiredStatement]:
+    for correction in corrections:
+        if correction.day < day:
+            # A later correction may have made the value right again.
+            again = {
+                (value.kind, value.value)
+                for other in corrections
+                if correction.day < other.day <= day
+                for value in other.right
+            }
+            rest = tuple(v for v in correction.wrong if (v.kind, v.value) not in again)
+            yield RequiredStatement(atoms=rest, about=correction.about)

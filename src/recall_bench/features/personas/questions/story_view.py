@@ -13,7 +13,7 @@ from recall_bench.core.scenario import PRINCIPAL, compute_story_date
 from recall_bench.core.usage import CHARACTERS_A_TOKEN
 from recall_bench.features.personas.day_log import StoryDay
 from recall_bench.features.personas.days.day_plan import is_open
-from recall_bench.features.personas.questions.quotation import DayPart, VisibilityRule, split_parts
+from recall_bench.features.personas.questions.quotation import VisibilityRule, split_parts
 from recall_bench.features.personas.questions.window import QuestionWindow
 from recall_bench.stories.lint.value_index import NO_SESSION
 from recall_bench.stories.persona_story import Arc, Persona, Session, Story
@@ -91,50 +91,45 @@ def build_excerpts(
 
     Earlier days get a quarter of the tokens, and what the others leave.
     """
-    visible_days = {day.number: _select_visible(day, is_visible) for day in (*earlier, *days)}
+    blocks: dict[int, list[str]] = {}
+    for day in (*earlier, *days):
+        first, *others = split_parts(day.text)
+        before = replace(first, text=_FRONT_MATTER.sub("", first.text, count=1))
+        blocks[day.number] = [
+            ("" if part.session is None else f"# session: {part.session}\n\n") + part.text.strip()
+            for part in (before, *others)
+            if is_visible(part.session or NO_SESSION) and part.text.strip()
+        ]
     space = tokens * CHARACTERS_A_TOKEN
-    main = {day.number: visible_days[day.number] for day in days if visible_days[day.number]}
-    excerpts = _fit_days(main, space - (space // 4 if earlier else 0))
-    rest = space - sum(len(part) for blocks in excerpts.values() for part in blocks)
-    excerpts |= _fit_days(
-        {day.number: visible_days[day.number] for day in earlier if visible_days[day.number]}, rest
-    )
+    excerpts = _fit_days(days, blocks, space - (space // 4 if earlier else 0))
+    rest = space - sum(len(part) for parts in excerpts.values() for part in parts)
+    excerpts |= _fit_days(earlier, blocks, rest)
     return {
         format_block_name(day): "\n\n".join(excerpts[day.number])
-        for day in sorted((*earlier, *days), key=lambda each: each.number)
+        for day in sorted((*earlier, *days), key=lambda day: day.number)
         if day.number in excerpts
     }
+
+
+def _fit_days(
+    days: Sequence[StoryDay], blocks: Mapping[int, list[str]], space: int
+) -> dict[int, list[str]]:
+    """The blocks of each day that has any, cut to an even share of the space."""
+    numbers = [day.number for day in days if blocks[day.number]]
+    shares = divide_room([sum(map(len, blocks[number])) for number in numbers], space)
+    fitted = {}
+    for number, share in zip(numbers, shares, strict=True):
+        limits = divide_room([len(block) for block in blocks[number]], share)
+        fitted[number] = [
+            block if len(block) <= limit else _truncate(block, limit)
+            for block, limit in zip(blocks[number], limits, strict=True)
+        ]
+    return fitted
 
 
 def format_block_name(day: StoryDay) -> str:
     """The name of a day's block in the prompt."""
     return f"day {day.number}, {day.date_text}"
-
-
-def _select_visible(day: StoryDay, is_visible: VisibilityRule) -> list[DayPart]:
-    first, *others = split_parts(day.text)
-    before = replace(first, text=_FRONT_MATTER.sub("", first.text, count=1))
-    return [
-        part
-        for part in (before, *others)
-        if is_visible(part.session or NO_SESSION) and part.text.strip()
-    ]
-
-
-def _fit_days(days: Mapping[int, list[DayPart]], space: int) -> dict[int, list[str]]:
-    whole = {number: [_render_part(part) for part in parts] for number, parts in days.items()}
-    sizes = {number: sum(map(len, blocks)) for number, blocks in whole.items()}
-    return {
-        number: _cut_blocks(blocks, share)
-        for (number, blocks), share in zip(
-            whole.items(), divide_room(list(sizes.values()), space), strict=True
-        )
-    }
-
-
-def _render_part(part: DayPart) -> str:
-    heading = "" if part.session is None else f"# session: {part.session}\n\n"
-    return f"{heading}{part.text.strip()}"
 
 
 def divide_room(sizes: Sequence[int], space: int) -> list[int]:
@@ -145,14 +140,6 @@ def divide_room(sizes: Sequence[int], space: int) -> list[int]:
         shares[place] = min(sizes[place], max(0, rest) // (len(sizes) - rank))
         rest -= shares[place]
     return shares
-
-
-def _cut_blocks(blocks: Sequence[str], space: int) -> list[str]:
-    limits = divide_room([len(block) for block in blocks], space)
-    return [
-        block if len(block) <= limit else _truncate(block, limit)
-        for block, limit in zip(blocks, limits, strict=True)
-    ]
 
 
 def _truncate(block: str, limit: int) -> str:
