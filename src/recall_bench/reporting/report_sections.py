@@ -243,7 +243,6 @@ def describe_hallucination(views: HallucinationViews) -> Iterator[SectionPart]:
     )
     moments = course.moments
     yield SectionTable(
-        title="By checkpoint",
         columns=[
             Column("by checkpoint", 14, is_text=True),
             *(n, Column("recall", is_text=True), *rates),
@@ -257,6 +256,7 @@ def describe_hallucination(views: HallucinationViews) -> Iterator[SectionPart]:
             for moment in moments
         ],
         most=_MAX_ROWS,
+        is_charted=True,
         noun="checkpoints",
     )
     if views.personas:
@@ -476,10 +476,10 @@ def describe_costs(
             )
         )
     yield SectionTable(
-        title="By checkpoint",
         columns=[Column("at", 8, is_text=True), *map(Column, heads)],
         rows=rows,
         most=_MAX_ROWS,
+        is_charted=True,
         noun="checkpoints",
     )
     if costs.measures:

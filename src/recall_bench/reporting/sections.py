@@ -67,6 +67,8 @@ class SectionTable:
     most: int | None = None
     """A terminal shows so many rows: an even selection, or the first where they are ranked."""
     is_ranked: bool = False
+    is_charted: bool = False
+    """Whether a chart of the page has the same figures, so that the page does without it."""
     noun: str = "rows"
 
 

@@ -24,7 +24,7 @@ from recall_bench.reporting.report_sections import build_sections
 from recall_bench.reporting.run_report import ReportHeader, RunReport
 
 PageLinks = Sequence[tuple[str, str]]
-"""Addresses or names of sections, and their titles."""
+"""The titles and addresses of other pages."""
 
 _METHOD_NOTES = {
     IntervalMethod.QUESTIONS: "The interval covers other questions to the same {unit}s.",
@@ -127,7 +127,7 @@ def render_header(report: RunReport, links: PageLinks = ()) -> Markup:
         make_element("div", make_element("dt", label), make_element("dd", text))
         for label, text in header.facts
     )
-    elsewhere = (make_element("a", title, href=address) for address, title in links)
+    elsewhere = (make_element("a", title, href=address) for title, address in links)
     return make_element(
         "header",
         *([make_element("p", *elsewhere, class_="elsewhere")] if links else []),
@@ -305,8 +305,8 @@ def _render_noscript(report: RunReport) -> Markup:
     return make_element("noscript", make_element("div", *content, class_="notice"))
 
 
-def render_navigation(sections: PageLinks) -> Markup:
-    """Links to the sections of a page, and the choices of colours and theme."""
+def render_navigation(sections: Sequence[tuple[str, str]]) -> Markup:
+    """Links to sections, given their names and titles, and the choices of colours and theme."""
     links = (
         make_element("a", title, href=f"#{name}", data_section=name) for name, title in sections
     )

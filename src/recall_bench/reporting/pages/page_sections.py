@@ -17,7 +17,7 @@ def render_parts(parts: Iterable[SectionPart]) -> Iterator[Markup]:
             continue
         for part in group:
             match part:
-                case SectionTable():
+                case SectionTable() if not part.is_charted:
                     yield from _render_table(part)
                 case str():
                     yield make_element("p", format_sentence(part), class_="quiet note")
