@@ -18,11 +18,11 @@ from typing import cast
 from recall_bench.cli.main import main
 from recall_bench.core import retry
 from recall_bench.core.event import Event
-from recall_bench.core.fork_server import serve_forks
 from recall_bench.engine.runs.journal import Journal
 from tests.end_copy import end_copy
 from tests.features.personas.killed_commands import die_at
 from tests.flushing import skip_flushes
+from tests.fork_server import serve_forks
 from tests.gardener import write_persona
 
 _COMMANDS = (

@@ -23,31 +23,25 @@ from hypothesis import HealthCheck, settings
 
 from recall_bench.cli.main import main
 from recall_bench.core import retry
-from recall_bench.core.fork_server import ForkServer
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, digest_questions
 from recall_bench.core.scenario import Episode, Evidence, Item, Scenario, Truth, compute_story_date
 from recall_bench.core.trial_states import TrialStates
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.stories import shipped
-from recall_bench.systems.python import isolated_system
 from tests.ada_trials import declare_trials
 from tests.commands import Invoke, Shown
 from tests.flushing import skip_flushes
 from tests.short_stories import share_short_stories
 from tests.sketched_pictures import RUN_MODULES, sketch_pictures, write_pictures
-from tests.thoroughness import IS_EXHAUSTIVE, choose_number
-from tests.warm_server import find_plain_server, find_warm_server
+from tests.thoroughness import choose_number
 
 EPOCH = date(2024, 1, 1)
 
 # Tests that name no persona are about something else: thirty days of one do for them.
 shipped.DEMO = (shipped.SAMPLE,)
 
-# Tests of that very thing ask for the fixture `own_server`.
-vars(isolated_system)["ForkServer"] = find_warm_server
-
-# So do tests that look at the picture of a run, with `real_pictures`.
+# Tests that look at the picture of a run ask for `real_pictures`.
 sketch_pictures()
 
 # Busy systems are asked again as often as ever, but a run need not wait seconds for each.
@@ -275,20 +269,6 @@ def states(plan: Plan, scenario: Scenario) -> TrialStates:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-def own_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the processes of adapters and workers as a run does, from a server of its own."""
-    monkeypatch.setattr(isolated_system, "ForkServer", ForkServer)
-
-
-@pytest.fixture
-def plain_server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Copy adapters from a server that knows no more than that of a run; tests share it."""
-    if "own_server" not in request.fixturenames:
-        server = ForkServer if IS_EXHAUSTIVE else find_plain_server
-        monkeypatch.setattr(isolated_system, "ForkServer", server)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import multiprocessing
 from typing import TYPE_CHECKING
 
-from recall_bench.core.fork_server import can_fork
+from tests.fork_server import can_fork
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkContext, SpawnContext

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from recall_bench.core.fork_server import can_fork
+from tests.fork_server import can_fork
 from tests.warm_server import WarmForkServer, find_server
 
 TIMEOUT_S = 120.0

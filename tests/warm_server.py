@@ -1,6 +1,5 @@
-"""Servers that all tests of a process share: starting one for each run takes 0.2 s to 2 s.
-
-One copies itself for the processes of adapters, and one for commands.
+"""A server that all tests of a process share, and that copies itself for commands: starting each
+anew takes 0.2 s to 2 s.
 """
 
 import os
@@ -8,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from recall_bench.core.fork_server import FORK, MESSAGE_BYTES, ForkServer
+from tests.fork_server import FORK, MESSAGE_BYTES, ForkServer
 
 _servers: dict[tuple[int, object], "WarmForkServer"] = {}
 """By the process that talks to it: a copy of that process must not share the conversation."""
@@ -36,32 +35,6 @@ class WarmForkServer(ForkServer):
         pid = self._exchange(request, descriptors)
         assert pid > 0, os.strerror(-pid)
         return pid
-
-
-def find_warm_server(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environ: Mapping[str, str],
-) -> WarmForkServer:
-    """The server of this process for adapters, in the place of a new one.
-
-    Most adapters of tests are derived from ours, whose modules take 0.07 s to import.
-    """
-    *program, code, packages = command
-    names = "from recall_bench.testing import *"
-    early = f"import sys; sys.path.insert(0, sys.argv[1]); {names}; {code}"
-    return find_server("adapters", (*program, early, packages), environ)
-
-
-def find_plain_server(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    environ: Mapping[str, str],
-) -> WarmForkServer:
-    """The server of this process that has imported what one of the product has, and no more."""
-    return find_server("plain adapters", command, environ)
 
 
 def find_server(use: object, command: Sequence[str], environ: Mapping[str, str]) -> WarmForkServer:

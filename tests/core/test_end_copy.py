@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.fork_server import can_fork
+from tests.fork_server import can_fork
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="processes are copied on Linux alone")
 

@@ -12,18 +12,16 @@ import anyio.lowlevel
 import pytest
 
 from recall_bench.core.errors import BenchError, SystemFault, SystemGone
-from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.core.settings import Settings
+from recall_bench.systems.python import isolated_system
 from recall_bench.systems.python.isolated_system import IsolatedSystem, load_isolated_system
 from tests.processes import list_children
 from tests.thoroughness import choose_cases, choose_number
 
-pytestmark = [
-    pytest.mark.skipif(not can_fork(), reason="there is no fork server here"),
-    pytest.mark.usefixtures("plain_server"),
-]
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/fd").exists(), reason="processes are counted there"
+)
 
-own_server = pytest.mark.usefixtures("own_server")
 
 ADAPTER = """
 class Adapter:
@@ -83,7 +81,6 @@ def list_descriptors() -> Counter[str]:
     return kinds
 
 
-@own_server
 def test_nothing_is_left_of_many_memories(
     tmp_path: Path, folder: Path, processes: Processes
 ) -> None:
@@ -111,11 +108,9 @@ def test_nothing_is_left_of_many_memories(
     assert not list(folder.iterdir())
 
 
-@own_server
 def test_nothing_is_left_of_memories_that_were_cancelled(
     tmp_path: Path, folder: Path, processes: Processes
 ) -> None:
-    """The server that a memory starts after one case serves the next: each takes half a second."""
     system = load(tmp_path)
 
     async def run() -> None:
@@ -139,7 +134,6 @@ def test_nothing_is_left_of_memories_that_were_cancelled(
     assert not list(folder.iterdir())
 
 
-@own_server
 @pytest.mark.parametrize("delay_s", choose_cases([0.0, 0.005, 0.02, 0.06], 2))
 def test_what_is_just_being_started_ends_with_the_system(
     tmp_path: Path, folder: Path, processes: Processes, delay_s: float
@@ -184,7 +178,7 @@ def test_a_full_disk_is_ours_and_not_the_adapters(
             await system.open("ada")
         await system.close()
 
-    monkeypatch.setattr(ForkServer, "fork", fail)
+    monkeypatch.setattr(isolated_system, "start_process", fail)
     anyio.run(run)
 
 

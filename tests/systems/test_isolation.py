@@ -28,9 +28,6 @@ from tests.gardener import PLANTS, write_persona
 from tests.processes import is_running, wait_until
 from tests.systems.asking import answered
 
-pytestmark = pytest.mark.usefixtures("plain_server")
-
-own_server = pytest.mark.usefixtures("own_server")
 """Of tests that look at what a process has from the server that it is a copy of."""
 
 needs_sandbox = pytest.mark.skipif(
@@ -113,7 +110,6 @@ def judge_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
 
 
-@own_server
 def test_no_truth_is_in_its_memory(tmp_path: Path) -> None:
     """Ten questions with their truth are loaded here while it is asked."""
     write_persona(tmp_path / "data")
@@ -224,7 +220,6 @@ def test_it_reads_no_seed_no_key_and_no_other_run_beside_it(tmp_path: Path) -> N
 
 
 @needs_sandbox
-@own_server
 def test_it_reads_nothing_of_our_process(tmp_path: Path) -> None:
     ours = f"/proc/{os.getpid()}"
     names = ("environ", "cmdline", "mem", "maps", "cwd/secret")
@@ -237,7 +232,6 @@ def test_it_reads_nothing_of_our_process(tmp_path: Path) -> None:
 
 
 @needs_sandbox
-@own_server
 def test_it_traces_and_signals_no_other_process(tmp_path: Path) -> None:
     path = write_adapter(
         tmp_path / "cheat",
@@ -250,7 +244,6 @@ def test_it_traces_and_signals_no_other_process(tmp_path: Path) -> None:
     assert ask(path) == "[-1, -1]"
 
 
-@own_server
 def test_its_environment_holds_what_it_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,7 +264,6 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
         ask(write_adapter(tmp_path, "return 1"), env=("NOT_THERE",))
 
 
-@own_server
 def test_nothing_passes_from_one_memory_to_the_next(tmp_path: Path) -> None:
     """It keeps what it was asked in files and in a global, for its next memory to find."""
     places = ["tempfile.gettempdir()", "os.environ['HOME']"]

@@ -14,9 +14,9 @@ from typing import Any
 
 import grpc
 
-from recall_bench.core.fork_server import serve_forks
 from recall_bench.systems.grpc.grpc_messages import load_messages
 from tests.features.serving.grpc_server import Diary, started
+from tests.fork_server import serve_forks
 
 
 class Gardener(Diary):

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import msgspec
 from msgspec import field
@@ -13,7 +13,7 @@ from msgspec import field
 from recall_bench.core.errors import NotAnAnswer, UsageError
 from recall_bench.core.memory import Asker, Clock, Offer
 from recall_bench.core.user_code import require_libraries
-from recall_bench.core.yaml12 import Document, read_document
+from recall_bench.core.yaml12 import read_document
 from recall_bench.systems.transports.server_yaml import YamlSection, parse_section
 
 if TYPE_CHECKING:
@@ -331,7 +331,11 @@ def read_server_map(path: Path) -> ServerMap:
     """The map, `{here}` filled in; UsageError names the file, line and key."""
     document = read_document(path)
     found = parse_section(document, ServerMap, _SECTIONS, place="{state_dir}")
-    _ServerMapCheck(document, found).check_all()
+    try:
+        _check_map(found)
+    except _MapProblem as problem:
+        key, message = problem.args
+        raise UsageError(f"{document.describe_place(*key.split('.'))}: {key} {message}") from None
     here = {"here": str(path.resolve().parent)}
     server = msgspec.structs.replace(
         found.server,
@@ -349,163 +353,151 @@ def read_server_map(path: Path) -> ServerMap:
     )
 
 
-class _ServerMapCheck:
-    """Checks that the types of the file do not cover."""
+class _MapProblem(Exception):
+    """A key of the file, and what is wrong there that the types do not cover."""
 
-    def __init__(self, document: Document, found: ServerMap) -> None:
-        self._document = document
-        self._map = found
 
-    def check_all(self) -> None:
-        """UsageError for the first thing that is wrong."""
-        self._check_server()
-        self._check_arguments("ingest", self._map.ingest.arguments, NOTE_PLACES, "text")
-        self._check_arguments("search", self._map.search.arguments, _QUESTION_PLACES, "question")
-        for key in ("settle", "reset", "stored", "consolidate"):
-            if (call := getattr(self._map, key)) is not None:
-                self._check_arguments(key, call.arguments, set())
-        for key, place in ERASE_PLACES.items():
-            if (call := getattr(self._map, key)) is not None:
-                self._check_arguments(key, call.arguments, {place}, place)
-                if call.done is not None:
-                    self._compile_expression(call.done, key, "done")
-        ingest = self._map.ingest
-        if ingest.batch < 1:
-            self._refuse("is below 1; say how many entries one call takes", "ingest", "batch")
-        lists = find_repeated_lists(ingest.arguments, NOTE_PLACES)
-        if ingest.batch > 1 and len(lists) != 1:
-            self._refuse(
-                f"have {len(lists)} lists of one entry with a place like {{text}}, and a batch "
-                "repeats one; write one, or leave batch out",
-                "ingest",
-                "arguments",
+def _check_map(spec: ServerMap) -> None:
+    """Raise the first problem."""
+    _check_server(spec.server)
+    _check_argument("ingest", spec.ingest.arguments, NOTE_PLACES, "text")
+    _check_argument("search", spec.search.arguments, _QUESTION_PLACES, "question")
+    for key in ("settle", "reset", "stored", "consolidate"):
+        if (call := getattr(spec, key)) is not None:
+            _check_argument(key, call.arguments, set())
+    for key, place in ERASE_PLACES.items():
+        if (call := getattr(spec, key)) is not None:
+            _check_argument(key, call.arguments, {place}, place)
+            _check_pattern(f"{key}.done", call.done)
+    _check_ingest(spec.ingest)
+    for listed in (spec.search, spec.stored):
+        if listed is not None:
+            _check_result(listed)
+    for key in ("k", "max_concurrency", "max_shards"):
+        if (value := getattr(spec, key)) is not None and value < 1:
+            raise _MapProblem(key, "is below 1; write a number from 1")
+    _check_memory(spec)
+
+
+def _check_server(server: McpServerSpec) -> None:
+    if bool(server.command) == (server.url is not None):
+        raise _MapProblem("server", "has both or neither of command and url; write one of them")
+    if server.command and not server.command[0]:
+        raise _MapProblem("server.command", "is empty; write the program and its arguments")
+    _check_place("server.command", list(server.command), set())
+    _check_place("server.env", dict(server.env), set())
+    if server.url is not None and not server.url.startswith(("http://", "https://")):
+        raise _MapProblem(
+            "server.url",
+            f"is {server.url!r}; write an address that begins with http:// or https://",
+        )
+    if server.url is None and server.headers:
+        raise _MapProblem("server.headers", "are for a url alone; leave them out")
+    for header, variable in server.headers.items():
+        if variable not in os.environ:
+            raise _MapProblem(
+                "server.headers",
+                f"takes {header} from the environment variable {variable}, which is not set; "
+                "set it",
             )
-        if ingest.batch > 1 and _count_note_places(ingest.arguments) != _count_note_places(
-            lists[0]
-        ):
-            self._refuse(
-                "have a place of a note outside the list that a batch repeats; move it into the "
-                "list, or leave batch out",
-                "ingest",
-                "arguments",
-            )
-        if ingest.done is not None:
-            self._compile_expression(ingest.done, "ingest", "done")
-        if ingest.each == "day" and (odd := find_places(ingest.arguments) & {"session", "context"}):
-            self._refuse(
-                f"have {{{min(odd)}}}, which a whole day has not; take it out, or write each: note",
-                "ingest",
-                "arguments",
-            )
-        self._check_results("search", self._map.search)
-        if self._map.stored is not None:
-            self._check_results("stored", self._map.stored)
-        self._check_counts()
-        self._check_memories()
+    if not server.start_timeout_s > 0:
+        raise _MapProblem("server.start_timeout_s", "is not above 0; write a number of seconds")
 
-    def _check_server(self) -> None:
-        server = self._map.server
-        if bool(server.command) == (server.url is not None):
-            self._refuse("has both or neither of command and url; write one of them", "server")
-        if server.command and not server.command[0]:
-            self._refuse("is empty; write the program and its arguments", "server", "command")
-        self._check_places(("server", "command"), list(server.command), set())
-        self._check_places(("server", "env"), dict(server.env), set())
-        if server.url is not None and not server.url.startswith(("http://", "https://")):
-            self._refuse(
-                f"is {server.url!r}; write an address that begins with http:// or https://",
-                "server",
-                "url",
-            )
-        if server.url is None and server.headers:
-            self._refuse("are for a url alone; leave them out", "server", "headers")
-        for header, variable in server.headers.items():
-            if variable not in os.environ:
-                self._refuse(
-                    f"takes {header} from the environment variable {variable}, which is not set; "
-                    "set it",
-                    "server",
-                    "headers",
-                )
-        if not server.start_timeout_s > 0:
-            self._refuse("is not above 0; write a number of seconds", "server", "start_timeout_s")
 
-    def _check_arguments(
-        self, key: str, template: object, allowed: set[str], needed: str = ""
-    ) -> None:
-        self._check_places((key, "arguments"), template, allowed | {"memory"})
-        if needed and needed not in find_places(template):
-            self._refuse(f'have no "{{{needed}}}"; say where it belongs', key, "arguments")
+def _check_argument(key: str, template: object, allowed: set[str], needed: str = "") -> None:
+    _check_place(f"{key}.arguments", template, allowed | {"memory"})
+    if needed and needed not in find_places(template):
+        raise _MapProblem(f"{key}.arguments", f'have no "{{{needed}}}"; say where it belongs')
 
-    def _check_places(self, keys: tuple[str, ...], template: object, allowed: set[str]) -> None:
-        known = allowed | {"state_dir", "here"}
-        for name in sorted(find_places(template) - known):
-            listed = ", ".join(f"{{{each}}}" for each in sorted(known))
-            self._refuse(f"has a place {{{name}}} that nothing fills; there are {listed}", *keys)
 
-    def _check_results(self, key: str, listed: ListSpec) -> None:
-        if listed.pattern is not None and listed.results is not None:
-            self._refuse("stands beside results; write one of them", key, "pattern")
-        if listed.pattern is not None:
-            if "text" not in self._compile_expression(listed.pattern, key, "pattern").groupindex:
-                self._refuse("has no group (?P<text>…); add it", key, "pattern")
-        elif listed.nothing is not None:
-            self._refuse("is for a pattern alone; leave it out", key, "nothing")
-        elif listed.text is None and (listed.results is not None or listed.id or listed.score):
-            self._refuse("has no text; say where in each result its text is", key)
-        if listed.pattern is not None and (listed.text or listed.id or listed.score):
-            self._refuse("has its text, id and score as groups; leave the keys out", key)
+def _check_place(key: str, template: object, allowed: set[str]) -> None:
+    known = allowed | {"state_dir", "here"}
+    for name in sorted(find_places(template) - known):
+        there_are = ", ".join(f"{{{each}}}" for each in sorted(known))
+        raise _MapProblem(key, f"has a place {{{name}}} that nothing fills; there are {there_are}")
 
-    def _check_counts(self) -> None:
-        if self._map.k < 1 or self._map.max_concurrency < 1:
-            key = "k" if self._map.k < 1 else "max_concurrency"
-            self._refuse("is below 1; write a number from 1", key)
-        if self._map.max_shards is not None and self._map.max_shards < 1:
-            self._refuse("is below 1; write a number from 1", "max_shards")
 
-    def _compile_expression(self, pattern: str, *keys: str) -> "regex.Pattern[str]":
-        try:
-            return compile_pattern(pattern)
-        except ValueError as error:
-            self._refuse(f"is not a regular expression ({error}); correct it", *keys)
+def _check_pattern(key: str, pattern: str | None, group: str | None = None) -> None:
+    try:
+        groups = {} if pattern is None else compile_pattern(pattern).groupindex
+    except ValueError as error:
+        raise _MapProblem(key, f"is not a regular expression ({error}); correct it") from error
+    if pattern is not None and group is not None and group not in groups:
+        raise _MapProblem(key, f"has no group (?P<{group}>…); add it")
 
-    def _check_memories(self) -> None:
-        found = self._map
-        if found.server.url is not None and found.snapshots is not None:
-            self._refuse("needs a server of our own; leave it out beside a url", "snapshots")
-        used = (found.ingest.arguments, found.search.arguments)
-        if any("memory" in find_places(each) for each in used) and not found.is_named:
-            self._refuse("has {memory} in one of ingest and search alone; use it in both", "ingest")
-        if found.is_shared and not found.is_named and (found.max_shards or 1) > 1:
-            self._refuse(
-                f"is {found.max_shards}, but the server holds one memory at a time; use {{memory}} "
-                "in the arguments of ingest and search to keep several apart",
-                "max_shards",
-            )
-        if found.server.url is not None and any("state_dir" in find_places(each) for each in used):
-            self._refuse(
-                "has {state_dir}, which a running server does not have; remove it", "ingest"
-            )
-        if found.honours_sessions and "session" not in find_places(found.search.arguments):
-            self._refuse("is declared, but search has no {session}", "honours_sessions")
-        texts = [*found.server.command, *found.server.env.values()]
-        if found.snapshots is not None and "state_dir" not in find_places(texts):
-            self._refuse(
-                "is copy, but neither server.command nor server.env has {state_dir}; write where "
-                "the server keeps its files",
-                "snapshots",
-            )
 
-    def _refuse(self, problem: str, *keys: str) -> NoReturn:
-        raise UsageError(f"{self._document.describe_place(*keys)}: {'.'.join(keys)} {problem}")
+def _check_ingest(ingest: IngestSpec) -> None:
+    if ingest.batch < 1:
+        raise _MapProblem("ingest.batch", "is below 1; say how many entries one call takes")
+    lists = find_repeated_lists(ingest.arguments, NOTE_PLACES)
+    if ingest.batch > 1 and len(lists) != 1:
+        raise _MapProblem(
+            "ingest.arguments",
+            f"have {len(lists)} lists of one entry with a place like {{text}}, and a batch "
+            "repeats one; write one, or leave batch out",
+        )
+    if ingest.batch > 1 and _count_note_places(ingest.arguments) != _count_note_places(lists[0]):
+        raise _MapProblem(
+            "ingest.arguments",
+            "have a place of a note outside the list that a batch repeats; move it into the "
+            "list, or leave batch out",
+        )
+    _check_pattern("ingest.done", ingest.done)
+    if ingest.each == "day" and (odd := find_places(ingest.arguments) & {"session", "context"}):
+        raise _MapProblem(
+            "ingest.arguments",
+            f"have {{{min(odd)}}}, which a whole day has not; take it out, or write each: note",
+        )
+
+
+def _check_result(listed: ListSpec) -> None:
+    key = listed.section
+    if listed.pattern is not None and listed.results is not None:
+        raise _MapProblem(f"{key}.pattern", "stands beside results; write one of them")
+    if listed.pattern is not None:
+        _check_pattern(f"{key}.pattern", listed.pattern, "text")
+        if listed.text or listed.id or listed.score:
+            raise _MapProblem(key, "has its text, id and score as groups; leave the keys out")
+    elif listed.nothing is not None:
+        raise _MapProblem(f"{key}.nothing", "is for a pattern alone; leave it out")
+    elif listed.text is None and (listed.results is not None or listed.id or listed.score):
+        raise _MapProblem(key, "has no text; say where in each result its text is")
+
+
+def _check_memory(spec: ServerMap) -> None:
+    is_running = spec.server.url is not None
+    arguments = (spec.ingest.arguments, spec.search.arguments)
+    if is_running and spec.snapshots is not None:
+        raise _MapProblem("snapshots", "needs a server of our own; leave it out beside a url")
+    if any("memory" in find_places(each) for each in arguments) and not spec.is_named:
+        raise _MapProblem(
+            "ingest", "has {memory} in one of ingest and search alone; use it in both"
+        )
+    if spec.is_shared and not spec.is_named and (spec.max_shards or 1) > 1:
+        raise _MapProblem(
+            "max_shards",
+            f"is {spec.max_shards}, but the server holds one memory at a time; use {{memory}} "
+            "in the arguments of ingest and search to keep several apart",
+        )
+    if is_running and any("state_dir" in find_places(each) for each in arguments):
+        raise _MapProblem(
+            "ingest", "has {state_dir}, which a running server does not have; remove it"
+        )
+    if spec.honours_sessions and "session" not in find_places(spec.search.arguments):
+        raise _MapProblem("honours_sessions", "is declared, but search has no {session}")
+    texts = [*spec.server.command, *spec.server.env.values()]
+    if spec.snapshots is not None and "state_dir" not in find_places(texts):
+        raise _MapProblem(
+            "snapshots",
+            "is copy, but neither server.command nor server.env has {state_dir}; write where "
+            "the server keeps its files",
+        )
 
 
 def _count_note_places(template: object) -> int:
     """The number of places of a note in a template, repeats included."""
-    return sum(
-        len(re.findall(r"\{" + name + r"\}", msgspec.json.encode(template).decode()))
-        for name in NOTE_PLACES
-    )
+    names = (name for text in _iterate_texts(template) for name in _PLACE.findall(text))
+    return sum(name in NOTE_PLACES for name in names)
 
 
 _SECTIONS: dict[str, type[msgspec.Struct]] = {

@@ -4,8 +4,6 @@ It holds one memory, so that nothing passes from one memory to another but what 
 """
 
 import asyncio
-import gc
-import importlib
 import os
 import sys
 import traceback
@@ -18,7 +16,6 @@ import anyio
 import msgspec
 
 from recall_bench.core.errors import BenchError, SystemGone
-from recall_bench.core.fork_server import serve_forks
 from recall_bench.core.memory import Answer, RetrievalReply
 from recall_bench.core.record import Record
 from recall_bench.core.sandbox import SandboxPolicy
@@ -66,18 +63,8 @@ class AdapterSpec(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def main() -> None:
-    """Serve the adapter of the spec whose path is on the command line, or those of a fork server.
-
-    With a path this process serves one adapter. Without one it copies itself for each path that the
-    parent sends.
-    """
-    # Import what every adapter needs, so that copies of this process have it.
-    importlib.import_module("anyio._backends._asyncio")
-    if sys.platform == "linux":
-        importlib.import_module("recall_bench.core.sandbox")
-    # A collection in a copy would touch, and so copy, every object of this process.
-    gc.freeze()
-    place = Path(sys.argv.pop(1) if len(sys.argv) > 1 else serve_forks())
+    """Serve the adapter of the spec whose path is on the command line."""
+    place = Path(sys.argv.pop(1))
     spec = msgspec.json.decode(place.read_bytes(), type=AdapterSpec)
     place.unlink()
     sys.path[:] = spec.path

@@ -44,7 +44,6 @@ from recall_bench.core.folders import (
     refuse_special_files,
     remove_folder,
 )
-from recall_bench.core.fork_server import ForkServer, can_fork
 from recall_bench.core.memory import Answer, Memory, Offer, RetrievalReply
 from recall_bench.core.scenario import Question
 from recall_bench.core.settings import Settings
@@ -56,7 +55,6 @@ from recall_bench.systems.python.worker_thread import GRACE_S
 from recall_bench.systems.servers.stdio_server import CANCEL, CancelRequest
 from recall_bench.systems.snapshots import FolderSnapshots
 from recall_bench.systems.transports import wire
-from recall_bench.systems.transports.child_environment import build_environment
 from recall_bench.systems.transports.child_sandbox import PACKAGES, list_hidden, list_opened
 from recall_bench.systems.transports.command_system import RETRY_HINT, CommandSession, decode_body
 from recall_bench.systems.transports.remote_system import DeclaredSystem, RemoteMemory, Transport
@@ -134,13 +132,11 @@ class AdapterProcess(Transport):
     def __init__(
         self,
         launch: AdapterLaunch,
-        server: ForkServer | None,
         private: Path,
         *,
         can_reopen: bool = False,
     ) -> None:
         self._launch = launch
-        self._server = server
         self._private = private
         self.can_reopen = can_reopen
         """Whether another process can go on with its folder."""
@@ -185,11 +181,8 @@ class AdapterProcess(Transport):
             place.unlink(missing_ok=True)
             with place.open("xb") as file:
                 file.write(msgspec.json.encode(spec))
-            if self._server is None:
-                command = (*_BOOT_COMMAND, str(place))
-                child = await start_process(command, folder=self._private, environ=spec.environ)
-            else:
-                child = await self._server.fork(str(place))
+            command = (*_BOOT_COMMAND, str(place))
+            child = await start_process(command, folder=self._private, environ=spec.environ)
         except OSError as error:
             if find_full_disk(error) is not None:
                 raise
@@ -261,9 +254,7 @@ class AdapterProcess(Transport):
             raise SystemGone(f"{self._launch.name} left no state of this memory")
         remove_folder(self._exchange)
         try:
-            return AdapterProcess(
-                self._launch, self._server, self._private, can_reopen=self.can_reopen
-            )
+            return AdapterProcess(self._launch, self._private, can_reopen=self.can_reopen)
         except OSError as error:
             raise SystemGone(f"{self._launch.name} left a folder that cannot be used") from error
 
@@ -301,49 +292,18 @@ def load_isolated_system(
 
 
 async def _inspect_adapter(launch: AdapterLaunch) -> "IsolatedSystem":
-    home = ProcessHome()
+    folders = TemporaryFolders()
     try:
-        process = home.create_process(launch)
+        process = AdapterProcess(launch, folders.make().resolve())
         try:
             await process.start()
             health = await process.call(wire.HealthRequest(), wire.HealthReply)
         finally:
             await process.close()
-        return IsolatedSystem(launch, health, home)
+        return IsolatedSystem(launch, health, folders)
     except BaseException:
-        home.close()
+        folders.remove_all()
         raise
-
-
-class ProcessHome:
-    """The folders of an adapter's processes, and the server that starts them.
-
-    Both are made when they are needed, and again after `close`.
-    """
-
-    def __init__(self) -> None:
-        self._folders = TemporaryFolders()
-        self._server: ForkServer | None = None
-
-    def create_process(self, launch: AdapterLaunch) -> AdapterProcess:
-        """A process that is not started."""
-        folder = self.make_folder()
-        if self._server is None and can_fork():
-            root = self.make_folder()
-            environ = build_environment(root, ())
-            self._server = ForkServer(_BOOT_COMMAND, folder=root, environ=environ)
-        return AdapterProcess(launch, self._server, folder)
-
-    def make_folder(self) -> Path:
-        """A new folder that lasts until `close`, unless it is removed before."""
-        return self._folders.make().resolve()
-
-    def close(self) -> None:
-        """End the server, and remove the folders."""
-        server, self._server = self._server, None
-        if server is not None:
-            server.close()
-        self._folders.remove_all()
 
 
 class IsolatedMemory(RemoteMemory):
@@ -361,26 +321,31 @@ class IsolatedMemory(RemoteMemory):
 class IsolatedSystem(DeclaredSystem):
     """A Python adapter: every memory has a process of its own."""
 
-    def __init__(self, launch: AdapterLaunch, health: wire.HealthReply, home: ProcessHome) -> None:
+    def __init__(
+        self, launch: AdapterLaunch, health: wire.HealthReply, folders: TemporaryFolders
+    ) -> None:
         super().__init__(health, where=launch.name, config=serialise_config(launch.config))
         self.card = self.card.replace(isolation=launch.isolation)
-        self.home = home
-        """Where its processes are."""
+        self._folders = folders
         self.snapshots = IsolatedSnapshots(self) if health.snapshots else None
         self._launch = launch
         self._processes: set[AdapterProcess] = set()
         # For callers that only look at the card.
-        weakref.finalize(self, home.close)
+        weakref.finalize(self, folders.remove_all)
 
     async def open(self, scenario: str) -> RemoteMemory:
         """An empty memory in a new process."""
-        process = self.home.create_process(self._launch)
-        process.can_reopen = Offer.REOPEN in self.offers
+        can_reopen = Offer.REOPEN in self.offers
+        process = AdapterProcess(self._launch, self.make_folder(), can_reopen=can_reopen)
         return await self._open_memory(process, wire.OpenRequest(scenario=scenario))
+
+    def make_folder(self) -> Path:
+        """A new folder that lasts until `close`, unless it is removed before."""
+        return self._folders.make().resolve()
 
     async def open_snapshot(self, snapshot: Path) -> RemoteMemory:
         """A memory in a new process, in a saved state."""
-        process = self.home.create_process(self._launch)
+        process = AdapterProcess(self._launch, self.make_folder())
         request = wire.RestoreRequest(snapshot=snapshot.name)
         return await self._open_memory(process, request, snapshot)
 
@@ -418,7 +383,7 @@ class IsolatedSystem(DeclaredSystem):
             for process in processes:
                 await process.close()
         finally:
-            self.home.close()
+            self._folders.remove_all()
 
 
 def find_process(memory: Memory) -> tuple[AdapterProcess, str]:
@@ -436,7 +401,7 @@ class IsolatedSnapshots(FolderSnapshots):
     """
 
     def __init__(self, system: IsolatedSystem) -> None:
-        super().__init__(system.home.make_folder)
+        super().__init__(system.make_folder)
         self._system = system
 
     async def save(self, memory: Memory) -> str:
@@ -445,7 +410,7 @@ class IsolatedSnapshots(FolderSnapshots):
         reply = await process.call(wire.SaveRequest(memory=name), wire.SaveReply)
         if not _SNAPSHOT_NAME.fullmatch(reply.snapshot):
             raise SystemFault("the adapter named its snapshot in a way that cannot be read")
-        folder = self._system.home.make_folder()
+        folder = self._system.make_folder()
         moved = folder / reply.snapshot
         try:
             process.take_snapshot(reply.snapshot, moved)
