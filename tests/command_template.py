@@ -59,6 +59,9 @@ def warm_up() -> None:
         except SystemExit as ended:
             code = ended.code
     assert code == 0, code
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(timeout=5)
     assert threading.active_count() == 1, "copies would miss the other threads"
 
 
