@@ -47,7 +47,7 @@ class _RankedReply(msgspec.Struct):
 
 def request_embeddings(endpoint: str, texts: Sequence[str]) -> list[list[float]]:
     """One vector per text."""
-    url, found = f"{endpoint}/embeddings", list[list[float]]()
+    url, vectors = f"{endpoint}/embeddings", list[list[float]]()
     for at in range(0, len(texts), EMBEDDING_BATCH):
         batch = texts[at : at + EMBEDDING_BATCH]
         reply = _post(url, {"model": ENDPOINT_MODEL, "input": list(batch)})
@@ -57,8 +57,8 @@ def request_embeddings(endpoint: str, texts: Sequence[str]) -> list[list[float]]
             raise ValueError(f"{url} did not reply with embeddings: {error}") from error
         if sorted(row.index for row in rows) != list(range(len(batch))):
             raise ValueError(f"{url} gave {len(rows)} vectors for {len(batch)} texts")
-        found += [row.embedding for row in sorted(rows, key=lambda row: row.index)]
-    return found
+        vectors += [row.embedding for row in sorted(rows, key=lambda row: row.index)]
+    return vectors
 
 
 def request_scores(endpoint: str, question: str, texts: Sequence[str]) -> list[float]:

@@ -59,7 +59,9 @@ class ParentEndpoint:
     def reranker(self) -> str | None:
         """The exact name of the reranker; None if there is none."""
         _ = self._embedding_entry
-        return next((str(each["reranker"]) for each in self._offered if "reranker" in each), None)
+        return next(
+            (str(model["reranker"]) for model in self._offered if "reranker" in model), None
+        )
 
     @property
     def _embedding_entry(self) -> dict[str, Any]:

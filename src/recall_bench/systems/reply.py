@@ -91,22 +91,22 @@ class ReplyFinisher:
         """
         offered = reply.passages
         returned = tuple(cut_to_budget(offered, self._plan))
-        kept = tuple(self._tracer.trace(passage, until) for passage in returned)
-        delivery = self._describe_delivery(offered, kept, until)
-        is_read = self._reader is not None and (bool(kept) or is_acting(self._reader))
+        traced = tuple(self._tracer.trace(passage, until) for passage in returned)
+        delivery = self._describe_delivery(offered, traced, until)
+        is_read = self._reader is not None and (bool(traced) or is_acting(self._reader))
         if isinstance(reply, Answer) and not is_read:
-            own = reply if reply.passages == kept else reply.replace(passages=kept)
+            own = reply if reply.passages == traced else reply.replace(passages=traced)
             return FinishedReply(own, delivery)
         if self._reader is None:
             if not self._plan.unjudged:
-                found = "passages and no answer" if offered else "no answer"
+                content = "passages and no answer" if offered else "no answer"
                 raise NotAnAnswer(
-                    f"{self._plan.system.name} returned {found}; let its adapter say "
+                    f"{self._plan.system.name} returned {content}; let its adapter say "
                     "answers = False, or name a --reader"
                 )
-            return FinishedReply(_make_answer("", kept, reply), delivery)
+            return FinishedReply(_make_answer("", traced, reply), delivery)
         started = time.perf_counter()
-        read = await read_passages(
+        reading = await read_passages(
             self._reader,
             question,
             tuple(self._tracer.date_passage(passage, until) for passage in returned),
@@ -115,7 +115,9 @@ class ReplyFinisher:
             on_busy=on_busy,
         )
         seconds = time.perf_counter() - started
-        return FinishedReply(_make_answer(read.text, kept, reply), delivery, seconds, read.usage)
+        return FinishedReply(
+            _make_answer(reading.text, traced, reply), delivery, seconds, reading.usage
+        )
 
     def _describe_delivery(
         self, offered: Sequence[Passage], kept: Sequence[Passage], until: int
@@ -189,17 +191,17 @@ def cut_to_budget(passages: Sequence[Passage], plan: Plan) -> Iterator[Passage]:
 
     The very first is cut between two words if it exceeds the budget by itself.
     """
-    left = plan.max_context_tokens
+    budget = plan.max_context_tokens
     for number, passage in enumerate(passages[: plan.top_k]):
-        if left is None:
+        if budget is None:
             yield passage
             continue
         size = estimate_tokens(passage.text)
-        if size > left:
+        if size > budget:
             if number == 0:
-                yield passage.replace(text=_cut_text(passage.text, left * CHARACTERS_A_TOKEN))
+                yield passage.replace(text=_cut_text(passage.text, budget * CHARACTERS_A_TOKEN))
             return
-        left -= size
+        budget -= size
         yield passage
 
 

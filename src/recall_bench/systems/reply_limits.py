@@ -38,7 +38,7 @@ def check_reply(reply: Answer | RetrievalReply) -> None:
 
 def check_entries(entries: Iterable[StoredEntry]) -> tuple[StoredEntry, ...]:
     """The entries that a memory lists; SystemFault if they are more than a reply may hold."""
-    kept: list[StoredEntry] = []
+    checked: list[StoredEntry] = []
     size = 0
     for entry in entries:
         if entry.day is not None and abs(entry.day) >= MAX_COUNT:
@@ -49,5 +49,5 @@ def check_entries(entries: Iterable[StoredEntry]) -> tuple[StoredEntry, ...]:
             raise SystemFault(f"an entry that it lists cannot be recorded: {error}") from error
         if size > MAX_REPLY_BYTES:
             raise SystemFault(f"it lists entries of more than {MAX_REPLY_BYTES:,} bytes")
-        kept.append(entry)
-    return tuple(kept)
+        checked.append(entry)
+    return tuple(checked)

@@ -78,8 +78,8 @@ def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySyst
         resolve = _BY_SCHEME.get(scheme)
         if resolve is None:
             # The rest is not repeated: it may contain a password.
-            known = ", ".join(f"{each}://" for each in _BY_SCHEME)
-            raise UsageError(f"no system is reached by {scheme}://; use {known}")
+            schemes = ", ".join(f"{scheme_name}://" for scheme_name in _BY_SCHEME)
+            raise UsageError(f"no system is reached by {scheme}://; use {schemes}")
         _refuse_settings(settings)
         return resolve(settings)
     if target.endswith(_YAML_SUFFIXES):
@@ -97,13 +97,13 @@ def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySyst
         from recall_bench.systems.transports.child_environment import STATE_DIR
 
         # A program that was started for a run is given a folder, which outlasts it.
-        given = os.environ.get(STATE_DIR)
+        state_dir = os.environ.get(STATE_DIR)
         return load_python_system(
             settings.adapter,
             settings.config,
             factory=settings.factory,
-            state_dir=Path(given) if given else None,
-            keeps_states=given is not None,
+            state_dir=Path(state_dir) if state_dir else None,
+            keeps_states=state_dir is not None,
         )
     return _load_named_system(settings, endpoint)
 
@@ -156,8 +156,8 @@ def _wants_endpoint(factory: Callable[..., object]) -> bool:
 
 def _takes_endpoint(factory: Callable[..., object]) -> bool:
     """Whether it can use an endpoint: a product says so, another has a parameter for it."""
-    said = getattr(factory, "takes_endpoint", None)
-    return bool("endpoint" in signature(factory).parameters if said is None else said)
+    declared = getattr(factory, "takes_endpoint", None)
+    return bool("endpoint" in signature(factory).parameters if declared is None else declared)
 
 
 def _add_endpoint(settings: Settings) -> MemorySystem:

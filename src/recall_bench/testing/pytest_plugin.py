@@ -96,14 +96,14 @@ class _BenchPlugin:
         if has_gate:
             lists["gate"] = _list_gate_checks
         for name, list_checks in lists.items():
-            found = BenchChecks.from_parent(
+            collector = BenchChecks.from_parent(
                 session,
                 name=name,
                 nodeid=f"{_NAME}::{name}",
                 list_checks=list_checks,
                 measured=self._measured,
             )
-            items += session.genitems(found)
+            items += session.genitems(collector)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note which checks were chosen: the others need not be made."""
@@ -164,12 +164,14 @@ class _Measurement:
     def _settings(self) -> "Settings":
         from recall_bench.library import read_settings
 
-        said = self._config.getoption("recall_bench_profile")
-        found = Path(said) if said is not None else self._config.invocation_params.dir / _PROFILE
-        given: dict[str, Any] = {"adapter": self._config.getoption("recall_bench")}
-        if said is not None or found.is_file():
-            return read_settings(found, given)
-        return read_settings(None, {**given, "personas": "harbour-office"})
+        profile = self._config.getoption("recall_bench_profile")
+        path = (
+            Path(profile) if profile is not None else self._config.invocation_params.dir / _PROFILE
+        )
+        settings: dict[str, Any] = {"adapter": self._config.getoption("recall_bench")}
+        if profile is not None or path.is_file():
+            return read_settings(path, settings)
+        return read_settings(None, {**settings, "personas": "harbour-office"})
 
     def _run_and_gate(self) -> "GateReport":
         from recall_bench.engine.runs.run_folder import RunFolder
@@ -205,11 +207,11 @@ class BenchCheck(pytest.Item):
 
     def runtest(self) -> None:
         """Fail with what is broken, or skip with why it does not apply."""
-        found = self._find()
-        if found.broken:
-            raise _CheckBroken("\n".join(found.broken))
-        if found.skipped:
-            pytest.skip("; ".join(found.skipped))
+        findings = self._find()
+        if findings.broken:
+            raise _CheckBroken("\n".join(findings.broken))
+        if findings.skipped:
+            pytest.skip("; ".join(findings.skipped))
 
     def repr_failure(
         self,
@@ -297,7 +299,7 @@ def _describe_broken(checks: "list[GateCheck]", folder: str) -> Iterator[str]:
     from recall_bench.features.comparison.gate.gate_checks import CheckOutcome
 
     broken = [check for check in checks if check.outcome is not CheckOutcome.PASSED]
-    for each in broken:
-        yield f"{each.outcome.value}: {each.of}: {each.said}"
+    for failure in broken:
+        yield f"{failure.outcome.value}: {failure.of}: {failure.said}"
     if broken:
         yield f"see recall-bench report {folder}"

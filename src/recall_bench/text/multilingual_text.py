@@ -158,9 +158,9 @@ def fold_arabic(text: str) -> str:
 
 
 def _translate_opener(found: re.Match[str]) -> str:
-    said = next(name for name, value in found.groupdict().items() if value)
+    opener = next(name for name, value in found.groupdict().items() if value)
     blank = " " if _JAPANESE.search(found[0]) else ""
-    return f"{found[1]}{said.capitalize()}{blank}"
+    return f"{found[1]}{opener.capitalize()}{blank}"
 
 
 _KANJI = re.compile(r"[\u3400-\u9fff]")
@@ -180,11 +180,11 @@ def split_multilingual_terms(text: str, *, is_question: bool = False) -> list[st
     if code == "en":
         return None
     leveled = normalise_multilingual_values(text, code).lower()
-    found = _TERM.findall(fold_arabic(leveled) if code == "ar" else leveled)
+    terms = _TERM.findall(fold_arabic(leveled) if code == "ar" else leveled)
     if code == "ja":
-        return [term for run in found for term in _pair_characters(run, is_question=is_question)]
+        return [term for run in terms for term in _pair_characters(run, is_question=is_question)]
     empty = _list_empty_words(code) if is_question else frozenset[str]()
-    return _stem_terms([word for word in found if word not in empty], _SNOWBALL[code])
+    return _stem_terms([word for word in terms if word not in empty], _SNOWBALL[code])
 
 
 def _pair_characters(run: str, *, is_question: bool) -> list[str]:

@@ -89,10 +89,10 @@ def _parse_whole(words: str) -> int:
 def spell_number(number: Decimal | int) -> str:
     """Spell a number: `four hundred and twelve`, `three point eight`."""
     whole, _, rest = f"{Decimal(number):f}".partition(".")
-    said = _spell_whole(int(whole))
+    words = _spell_whole(int(whole))
     if rest:
-        said += " point " + " ".join(SPELLED_ONES[int(digit)] for digit in rest)
-    return said
+        words += " point " + " ".join(SPELLED_ONES[int(digit)] for digit in rest)
+    return words
 
 
 def format_ordinal(number: int) -> str:

@@ -70,8 +70,8 @@ class PassageTracer:
             turn = self._get_episode_text(place).find_turn(passage.text) if episode.turns else None
             if turn is None and episode.turns:
                 turns = self._get_episode_text(place).find_turns(passage.text)
-        known = passage.day, passage.turn, passage.turns, passage.claimed
-        if (day, turn, turns, claimed) == known:
+        current = passage.day, passage.turn, passage.turns, passage.claimed
+        if (day, turn, turns, claimed) == current:
             return passage
         return passage.replace(day=day, turn=turn, turns=turns, claimed=claimed)
 
@@ -105,20 +105,20 @@ class PassageTracer:
         """Find the range of each traced passage in the text of its day; empty if none has one."""
         if not self._is_verbatim:
             return ()
-        found = tuple(self._find_span(passage) for passage in passages)
-        return found if any(found) else ()
+        spans = tuple(self._find_span(passage) for passage in passages)
+        return spans if any(spans) else ()
 
     def _find_span(self, passage: Passage) -> "TextRange | None":
         place = None if passage.day is None else self._by_day.get(passage.day)
         if place is None or self._episodes[place].turns:
             return None
         key = passage.text, place
-        found = self._spans.get(key)
-        if found is None and key not in self._spans:
+        span = self._spans.get(key)
+        if span is None and key not in self._spans:
             if len(self._spans) >= CACHE_SIZE:
                 self._spans.clear()
-            found = self._spans[key] = find_range(passage.text, self._episodes[place])
-        return found
+            span = self._spans[key] = find_range(passage.text, self._episodes[place])
+        return span
 
     def _find_claim(self, passage: Passage, fed: int) -> _Place:
         """Find the episode the system names, by id or else by day, if it was fed."""
@@ -218,9 +218,9 @@ def find_range(text: str, episode: Episode) -> TextRange | None:
     # With fewer words left, the rest of a passage may stand there by chance.
     spare = min(SHINGLE, len(words) - SHINGLE)
     for dropped in range(max(0, spare) + 1 if words else 0):
-        found = inside.find(_join_words(words[dropped:]))
-        if found >= 0:
-            first = inside.count(" ", 0, found)
+        place = inside.find(_join_words(words[dropped:]))
+        if place >= 0:
+            first = inside.count(" ", 0, place)
             last = first + len(words) - dropped - 1
             return _extend_range(starts[first], ends[last], episode.text)
     return None
@@ -325,7 +325,11 @@ class _EpisodeText:
         for number, line in enumerate(self._turn_lines):
             if plain and plain in line:
                 return number
-        inside = [number for number, said in enumerate(self._turn_texts) if said and said in plain]
+        inside = [
+            number
+            for number, turn_text in enumerate(self._turn_texts)
+            if turn_text and turn_text in plain
+        ]
         if inside:
             return inside[0] if len(inside) == 1 else None
         rows = _PassageText(text).shingles
@@ -341,8 +345,8 @@ class _EpisodeText:
         """
         plain = " ".join(text.split())
         rows: list[list[int]] = []
-        for number, said in enumerate(self._turn_texts):
-            if not said or said not in plain:
+        for number, spoken in enumerate(self._turn_texts):
+            if not spoken or spoken not in plain:
                 continue
             if rows and rows[-1][-1] == number - 1:
                 rows[-1].append(number)
@@ -380,12 +384,12 @@ class _EpisodeIndex:
 
     def find_episodes(self, words: Sequence[str], fed: int) -> Iterator[int]:
         """Yield the episodes among the first `fed` that contain all the words, in story order."""
-        left = (1 << fed) - 1
+        candidates = (1 << fed) - 1
         for word in words:
-            left &= self._holding.get(word, 0)
-            if not left:
+            candidates &= self._holding.get(word, 0)
+            if not candidates:
                 return
-        while left:
-            lowest = left & -left
+        while candidates:
+            lowest = candidates & -candidates
             yield lowest.bit_length() - 1
-            left ^= lowest
+            candidates ^= lowest

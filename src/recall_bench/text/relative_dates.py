@@ -196,11 +196,11 @@ def _is_resolved(line: str, match: re.Match[str]) -> bool:
 
 def _find_date_near(line: str, match: re.Match[str], today: date) -> date | None:
     """The last date before a relative one; after "two days after", the date that follows."""
-    found = [(atom, start) for atom, start, _ in locate_values(line) if atom.kind == DATE]
+    dates = [(atom, start) for atom, start, _ in locate_values(line) if atom.kind == DATE]
     if match["later"] and match["order"].lower() in {"after", "before"}:
-        following = [atom for atom, start in found if match.end() <= start <= match.end() + 20]
+        following = [atom for atom, start in dates if match.end() <= start <= match.end() + 20]
         return _make_day(following[0], today) if following else None
-    before = [atom for atom, start in found if start < match.start()]
+    before = [atom for atom, start in dates if start < match.start()]
     return _make_day(before[-1], today) if before else None
 
 
@@ -209,12 +209,12 @@ def _expand_bare(line: str, today: date) -> str:
     line = _SPELLED_NTH.sub(lambda match: f"the {_ORDINALS[match[1].lower()]}th", line)
 
     def resolve(match: re.Match[str]) -> str:
-        found = [
+        days = [
             day
             for atom, start, _ in locate_values(line[: match.start()])
             if atom.kind == DATE and (day := _make_day(atom, today))
         ]
-        near = found[-1] if found else today
+        near = days[-1] if days else today
         number = int(match["day"])
         if not 1 <= number <= monthrange(near.year, near.month)[1]:
             return match[0]
@@ -229,11 +229,11 @@ def _make_day(atom: ValueAtom, today: date) -> date | None:
     years = [int(atom.value[6:])] if not atom.is_bare else [today.year, today.year - 1]
     for year in years:
         try:
-            found = date(year, month, day)
+            candidate = date(year, month, day)
         except ValueError:
             continue
-        if not atom.is_bare or abs((found - today).days) <= 200:
-            return found
+        if not atom.is_bare or abs((candidate - today).days) <= 200:
+            return candidate
     return None
 
 
@@ -254,8 +254,8 @@ def _resolve_named(match: re.Match[str], today: date) -> str:
         day = _parse_ordinal(match["nth"] or match["month_nth"])
     if not 1 <= day <= last:
         return match[0]
-    found = whole.replace(day=day)
-    return found.isoformat() if year else f"{found:%d %B}"
+    date_found = whole.replace(day=day)
+    return date_found.isoformat() if year else f"{date_found:%d %B}"
 
 
 def _parse_ordinal(words: str) -> int:

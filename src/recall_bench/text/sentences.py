@@ -66,15 +66,15 @@ class Sentence(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_sentences(episode: Episode) -> tuple[Sentence, ...]:
     """Read every sentence of the episode, in order."""
-    found = _read_turns(episode.turns) if episode.turns else _read_markdown(episode.text)
+    sentences = _read_turns(episode.turns) if episode.turns else _read_markdown(episode.text)
     if episode.session is None:
-        return tuple(found)
-    return tuple(replace(one, session=one.session or episode.session) for one in found)
+        return tuple(sentences)
+    return tuple(replace(one, session=one.session or episode.session) for one in sentences)
 
 
 def split_sentences(prose: str) -> list[str]:
     """Split prose into sentences, but not at abbreviations, initials and decimals."""
-    found: list[str] = []
+    sentences: list[str] = []
     start = 0
     for stop in _STOP.finditer(prose):
         mark = stop.start() + 1
@@ -83,10 +83,10 @@ def split_sentences(prose: str) -> list[str]:
             or _GERMAN_DATE.match(prose, max(start, stop.start() - 1))
         ):
             continue
-        found.append(prose[start : stop.end()].strip())
+        sentences.append(prose[start : stop.end()].strip())
         start = stop.end()
-    found.append(prose[start:].strip())
-    return [sentence for sentence in found if sentence]
+    sentences.append(prose[start:].strip())
+    return [sentence for sentence in sentences if sentence]
 
 
 def _read_turns(turns: tuple[Turn, ...]) -> Iterator[Sentence]:
@@ -125,14 +125,14 @@ class _MarkdownReader:
             heading = _HEADING.match(bare)
             if heading is None:
                 return self._add_prose(line, bare)
-        found = self.finish_block()
+        sentences = self.finish_block()
         if heading:
             self._enter_heading(len(heading[1]), heading[2])
         elif bare.startswith(_FENCE):
             self._fenced = not self._fenced
         elif self._fenced:
             self._paragraph = [bare]
-        return found
+        return sentences
 
     def finish_block(self) -> Sequence[Sentence]:
         """Return the sentences of the current block."""
@@ -145,7 +145,7 @@ class _MarkdownReader:
         while self._parents and self._parents[-1][0] >= self._indent:
             self._parents.pop()
         lead = " ".join(text for _, text in self._parents) if self._parents else ""
-        found = [
+        sentences = [
             Sentence(
                 text=text,
                 block=self._blocks,
@@ -158,7 +158,7 @@ class _MarkdownReader:
         self._blocks += 1
         if self._is_entry or whole.endswith(":"):
             self._parents.append((self._indent, whole))
-        return found
+        return sentences
 
     def _enter_heading(self, level: int, title: str) -> None:
         self._headings = {rank: text for rank, text in self._headings.items() if rank < level}
@@ -170,15 +170,15 @@ class _MarkdownReader:
         self._heading = " — ".join(self._headings.values())
 
     def _add_prose(self, line: str, bare: str) -> Sequence[Sentence]:
-        found: Sequence[Sentence] = ()
+        sentences: Sequence[Sentence] = ()
         mark = _QUOTE.match(bare)
         entry = _ENTRY.match(bare)
         if mark or entry or bare.startswith("|") or (self._is_entry and not line[:1].isspace()):
-            found = self.finish_block()
+            sentences = self.finish_block()
         if not self._paragraph:
             # An entry belongs below the line before it, so a plain line is one step further out.
             self._is_entry = entry is not None
             self._indent = len(line) - len(line.lstrip()) + (1 if entry else 0)
         mark = mark or entry
         self._paragraph.append(bare[mark.end() :] if mark else bare)
-        return found
+        return sentences

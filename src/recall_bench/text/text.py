@@ -120,27 +120,27 @@ def split_normalised(text: str) -> list[str]:
     if not ends:
         stripped = text.strip()
         return [stripped] if stripped else []
-    found: list[str] = []
+    sentences: list[str] = []
     start, last = 0, ""
     for first, following in (*ends, (len(text), 0)):
         # A sentence keeps its last sign, other than a line break, which is stripped.
         stripped = text[start : first + 1].strip()
         start = following
         if last[-1:] == "." and _ABBREVIATION.search(last[-_LONGEST_END:]):
-            found[-1] = last = f"{last} {stripped}"
+            sentences[-1] = last = f"{last} {stripped}"
         elif stripped:
-            found.append(stripped)
+            sentences.append(stripped)
             last = stripped
-    return found
+    return sentences
 
 
 def remove_echo(text: str, question: str) -> str:
     """The text without the question, where it repeats it word for word."""
-    asked = normalise(question).strip()
-    place = text.lower().find(asked.lower())
-    if place < 0 or not asked:
+    echo = normalise(question).strip()
+    place = text.lower().find(echo.lower())
+    if place < 0 or not echo:
         return text
-    return f"{text[:place]} {text[place + len(asked) :]}"
+    return f"{text[:place]} {text[place + len(echo) :]}"
 
 
 def split_words(text: str) -> list[str]:
@@ -151,13 +151,13 @@ def split_words(text: str) -> list[str]:
     pieces = lower.translate(_ASCII_WORDS).split()
     if "'" not in lower:
         return pieces
-    found: list[str] = []
+    words: list[str] = []
     for piece in pieces:
         if "'" in piece:
-            found += [word.removesuffix("'s") for word in _ASCII_WORD.findall(piece)]
+            words += [word.removesuffix("'s") for word in _ASCII_WORD.findall(piece)]
         else:
-            found.append(piece)
-    return found
+            words.append(piece)
+    return words
 
 
 @cache

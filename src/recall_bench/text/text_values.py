@@ -177,22 +177,22 @@ def find_claims(text: str) -> tuple[TextValue, ...]:
     A whole number below 100 counts only with a noun.
     """
     level = normalise_text(text)
-    found: dict[tuple[str, str], TextValue] = {}
+    claims: dict[tuple[str, str], TextValue] = {}
     for atom in (*_find_claimed_values(level), *_find_quotations(level), *_find_names(level)):
-        found.setdefault((atom.kind, atom.value), atom)
-    return tuple(found.values())
+        claims.setdefault((atom.kind, atom.value), atom)
+    return tuple(claims.values())
 
 
 def exclude_known(found: Iterable[TextValue], given: str) -> tuple[TextValue, ...]:
     """Return the values that another text, such as the question, does not contain."""
     level = normalise_text(given)
     cores = {(atom.kind, atom.core) for atom in find_text_values(level)}
-    said = set(list_words(level))
+    words = set(list_words(level))
     return tuple(
         atom
         for atom in found
         if (atom.kind, atom.core) not in cores
-        and not (atom.kind in {NAME, QUOTE} and said.issuperset(atom.words))
+        and not (atom.kind in {NAME, QUOTE} and words.issuperset(atom.words))
     )
 
 
@@ -214,10 +214,10 @@ def _is_telling(number: TextValue) -> bool:
 
 def _find_quotations(text: str) -> Iterator[TextValue]:
     for match in _QUOTED.finditer(text):
-        shown = (match[1] or match[2]).strip().rstrip(".,;:!?")
-        value = " ".join(shown.lower().split())
+        quote = (match[1] or match[2]).strip().rstrip(".,;:!?")
+        value = " ".join(quote.lower().split())
         if list_words(value):
-            yield TextValue(QUOTE, value, value, shown)
+            yield TextValue(QUOTE, value, value, quote)
 
 
 def _find_names(text: str) -> Iterator[TextValue]:
@@ -230,23 +230,23 @@ def _find_names(text: str) -> Iterator[TextValue]:
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     everything = list_words(text)
     for match in _CAPITALS.finditer(bare):
-        kept = [
+        words = [
             word
             for word in list_words(match[0].removesuffix("'s"))
             if word not in TEXT_STOPWORDS and word not in _NOT_NAMES and len(word) > 1
         ]
         opens = _OPENING.search(bare, max(0, match.start() - 8), match.start()) is not None
-        if not kept or any(char.isdigit() for word in kept for char in word):
+        if not words or any(char.isdigit() for word in words for char in word):
             continue
-        if len(kept) > 1 or not opens or kept == everything or match[0].endswith("'s"):
-            value = " ".join(kept)
+        if len(words) > 1 or not opens or words == everything or match[0].endswith("'s"):
+            value = " ".join(words)
             yield TextValue(NAME, value, value, match[0].removesuffix("'s"))
 
 
 def _read_value(match: re.Match[str]) -> TextValue:
     reader = str(match.lastgroup)
-    found = _READERS[reader](match.groups()[match.re.groupindex[reader] :])
-    return found._replace(shown=match[0])
+    text_value = _READERS[reader](match.groups()[match.re.groupindex[reader] :])
+    return text_value._replace(shown=match[0])
 
 
 def _make_date(year: str | None, month: int, day: int) -> TextValue:

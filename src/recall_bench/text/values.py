@@ -291,16 +291,16 @@ def _locate_anew(text: str) -> tuple[LocatedValue, ...]:
     starts = list(map(_STARTS.__getitem__, pieces))
     if not any(starts):
         return ()
-    found: list[LocatedValue] = []
+    located: list[LocatedValue] = []
     for atom, start, end in _find_atoms(text, pieces, starts):
-        if found and atom.measure and found[-1][0].measure:
-            held, first, last = found[-1]
-            whole = _join_durations(held, atom)
+        if located and atom.measure and located[-1][0].measure:
+            earlier, first, last = located[-1]
+            whole = _join_durations(earlier, atom)
             if whole is not None and _JOINT.fullmatch(text, last, start):
-                found[-1] = (whole, first, end)
+                located[-1] = (whole, first, end)
                 continue
-        found.append((atom, start, end))
-    return tuple(found)
+        located.append((atom, start, end))
+    return tuple(located)
 
 
 _locate_kept = lru_cache(maxsize=TEXT_CACHE)(_locate_anew)

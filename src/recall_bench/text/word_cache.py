@@ -21,9 +21,9 @@ class WordCache(dict[str, T]):
         self._most = most
 
     def __missing__(self, word: str) -> T:
-        found = self._read(word)
+        reading = self._read(word)
         if len(word) <= LONGEST_KEPT_WORD:
             if len(self) >= self._most:
                 self.clear()
-            self[word] = found
-        return found
+            self[word] = reading
+        return reading

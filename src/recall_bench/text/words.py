@@ -29,9 +29,9 @@ class WordSequence:
     __slots__ = ("all_words", "without_articles")
 
     def __init__(self, text: str) -> None:
-        found = normalise_words(text)
-        self.all_words = _join_words(found)
-        self.without_articles = _join_words([word for word in found if not ARTICLE.fullmatch(word)])
+        words = normalise_words(text)
+        self.all_words = _join_words(words)
+        self.without_articles = _join_words([word for word in words if not ARTICLE.fullmatch(word)])
 
     @property
     def is_empty(self) -> bool:

@@ -128,24 +128,24 @@ async def connect_a2a_agent(
     key = read_key(settings.key_env, os.environ)
     client = AgentClient(target.partition(":")[2], key, settings.headers)
     try:
-        found = await _fetch_card(client)
+        peer = await _fetch_card(client)
     finally:
         await client.close()
-    if settings.stream and not found.streams:
-        raise UsageError(f"{found.name} does not stream; leave --config stream=true out")
+    if settings.stream and not peer.streams:
+        raise UsageError(f"{peer.name} does not stream; leave --config stream=true out")
     card = SystemCard(
-        name=settings.name or found.name,
-        version=settings.version or found.version,
+        name=settings.name or peer.name,
+        version=settings.version or peer.version,
         config={
             "agent": "a2a",
             "url": client.address.url,
-            "protocol": found.dialect.version,
+            "protocol": peer.dialect.version,
             **list_changed(settings),
         },
-        caveats=tuple(_list_caveats(settings, found, is_alone=is_alone)),
+        caveats=tuple(_list_caveats(settings, peer, is_alone=is_alone)),
     )
-    client.note_origin(found.url, f"the agent's card at {found.place}")
-    channel = PeerChannel(client, settings, found)
+    client.note_origin(peer.url, f"the agent's card at {peer.place}")
+    channel = PeerChannel(client, settings, peer)
     return AgentSystem(channel, settings, card, copies=False, max_shards=1)
 
 
@@ -168,13 +168,13 @@ def _list_caveats(settings: PeerSettings, card: PeerCard, *, is_alone: bool) -> 
 async def _fetch_card(client: AgentClient) -> PeerCard:
     base = client.address.url
     places = [base] if base.endswith(".json") else [f"{base}{path}" for path in CARD_PATHS]
-    said = ""
+    refusal = ""
     for place in places:
         status, body = await client.get(place)
         if status < 300:
             return parse_peer_card(body, place)
-        said = said or f"{place} answers {status}: {read_error(body)}"
-    raise UsageError(f"{said}; give the address under which the agent has its card")
+        refusal = refusal or f"{place} answers {status}: {read_error(body)}"
+    raise UsageError(f"{refusal}; give the address under which the agent has its card")
 
 
 def parse_peer_card(body: bytes, place: str) -> PeerCard:
@@ -270,7 +270,9 @@ def _read_interface(
     if not version:
         return _PeerInterface(url, V0_3 if is_old else V1_0, None)
     stated = str(version)[:20]
-    dialect = next((each for each in (V1_0, V0_3) if stated.startswith(each.versions)), None)
+    dialect = next(
+        (candidate for candidate in (V1_0, V0_3) if stated.startswith(candidate.versions)), None
+    )
     if dialect is None:
         raise _InterfaceProblem(f"is A2A {stated}")
     if is_old and dialect is V1_0:
@@ -342,8 +344,8 @@ def read_result(document: dict[str, Any]) -> dict[str, Any]:
     """The result of a JSON-RPC response; SystemFault if it is an error."""
     if document.get("error") is not None:
         error = document["error"]
-        said = error.get("message") if isinstance(error, dict) else error
-        raise SystemFault(f"the agent replies with an error: {str(said)[:500]}")
+        message = error.get("message") if isinstance(error, dict) else error
+        raise SystemFault(f"the agent replies with an error: {str(message)[:500]}")
     result = document.get("result")
     if not isinstance(result, dict):
         raise NotAnAnswer("the agent's response has neither a result nor an error")

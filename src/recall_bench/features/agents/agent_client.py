@@ -138,18 +138,18 @@ class AgentClient:
     def _refuse(self, url: str, response: "httpx.Response", body: bytes) -> None:
         status = response.status_code
         where = self._describe_address(url)
-        said = self.redact(f"{where} answers {status}: {read_error(body)}")
+        message = self.redact(f"{where} answers {status}: {read_error(body)}")
         if status < 400:
             raise UsageError(f"{where} is redirected; give the address that it leads to")
         if status in (401, 403):
-            raise UsageError(f"{said}; name the variable with the key, as --config key_env=NAME")
+            raise UsageError(f"{message}; name the variable with the key, as --config key_env=NAME")
         if status in (404, 405):
-            raise UsageError(f"{said}; check the address")
+            raise UsageError(f"{message}; check the address")
         if status in (408, 429, 503, 529):
-            raise SystemBusy(said, parse_retry_after(response.headers.get("Retry-After")))
-        if status in (400, 413, 422) and _TOO_LONG.search(said):
-            raise ContextExceeded(said)
-        raise SystemFault(said)
+            raise SystemBusy(message, parse_retry_after(response.headers.get("Retry-After")))
+        if status in (400, 413, 422) and _TOO_LONG.search(message):
+            raise ContextExceeded(message)
+        raise SystemFault(message)
 
 
 class AgentResponse:
@@ -203,31 +203,31 @@ async def _read_body(response: "httpx.Response") -> bytes:
 def parse_object(body: bytes) -> dict[str, Any]:
     """The JSON object of a body; NotAnAnswer if it is anything else."""
     try:
-        found = decode_plain_json(body)
+        content = decode_plain_json(body)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise NotAnAnswer(f"no JSON came ({error}); {describe_body(body)}") from error
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise NotAnAnswer(f"no JSON object came; {describe_body(body)}")
-    return found
+    return content
 
 
 def list_objects(value: object) -> list[dict[str, Any]]:
     """The objects of a JSON list; none if it is no list."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def read_error(body: bytes) -> str:
     """What an error says, in the shapes that servers use."""
     try:
-        found: object = parse_object(body)
+        content: object = parse_object(body)
     except NotAnAnswer:
         return describe_body(body)
     for key in ("error", "message", "detail"):
-        if isinstance(found, dict) and key in found:
-            found = found[key]
-    if isinstance(found, dict):
-        found = found.get("message") or found.get("code") or found
-    return str(found)[:500]
+        if isinstance(content, dict) and key in content:
+            content = content[key]
+    if isinstance(content, dict):
+        content = content.get("message") or content.get("code") or content
+    return str(content)[:500]
 
 
 def make_fault(said: str) -> SystemFault:
@@ -247,7 +247,7 @@ def read_usage(reported: object) -> Usage:
     if not isinstance(reported, dict):
         return Usage(calls=1, unpriced=1)
     costs = (_read_cost(reported.get(name)) for name in _COST_NAMES)
-    cost = next((each for each in costs if each is not None), None)
+    cost = next((amount for amount in costs if amount is not None), None)
     return Usage(
         calls=1,
         input_tokens=_read_first(reported, "prompt_tokens")

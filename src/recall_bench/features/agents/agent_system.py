@@ -204,12 +204,12 @@ class AgentSystem:
             fault = f"{type(error).__name__}: {error}"
             raise
         finally:
-            said = None if reply is None else reply.text
+            answer = None if reply is None else reply.text
             self.transcript.exchanges.append(
                 record.replace(
                     request=text[:MAX_TEXT],
-                    reply=None if said is None else said[:MAX_TEXT],
-                    cut=max(0, len(text) - MAX_TEXT) + max(0, len(said or "") - MAX_TEXT),
+                    reply=None if answer is None else answer[:MAX_TEXT],
+                    cut=max(0, len(text) - MAX_TEXT) + max(0, len(answer or "") - MAX_TEXT),
                     seconds=time.perf_counter() - started,
                     tool_calls=0 if reply is None else len(reply.tool_calls),
                     usage=None if reply is None else reply.usage,

@@ -223,13 +223,13 @@ class CommandChannel(AgentChannel):
             return AgentReply(text=came.decode("utf-8", "replace").strip())
         document = parse_object(came)
         self._refuse_error(document)
-        found = find_value(document, self._settings.answer)
-        if not isinstance(found, str):
+        answer = find_value(document, self._settings.answer)
+        if not isinstance(answer, str):
             raise NotAnAnswer(
                 f"{self._program.name} printed no text at {self._settings.answer!r}; say where "
                 "it stands with --config answer=PATH"
             )
-        return AgentReply(text=found, usage=_read_program_usage(document))
+        return AgentReply(text=answer, usage=_read_program_usage(document))
 
     def _fill_words(
         self, here: Path, conversation: Conversation, text: str
@@ -276,9 +276,9 @@ class CommandChannel(AgentChannel):
         if not stated and not is_error_kind:
             return
         texts = (stated, find_value(document, self._settings.answer), kind)
-        said = next((text for text in texts if isinstance(text, str) and text.strip()), None)
-        shown = said or msgspec.json.encode(stated).decode()
-        raise make_fault(f"{self._program.name} replies with an error: {shown[:500]}")
+        stated_text = next((text for text in texts if isinstance(text, str) and text.strip()), None)
+        message = stated_text or msgspec.json.encode(stated).decode()
+        raise make_fault(f"{self._program.name} replies with an error: {message[:500]}")
 
     def _copy_folder(self, place: MemoryPlace) -> Path:
         if place.folder is None:

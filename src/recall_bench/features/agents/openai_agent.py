@@ -77,7 +77,7 @@ async def _find_model(client: AgentClient) -> str:
         listed = parse_object(body).get("data")
     except NotAnAnswer:
         return DEFAULT_MODEL
-    names = [each["id"] for each in list_objects(listed) if isinstance(each.get("id"), str)]
+    names = [model["id"] for model in list_objects(listed) if isinstance(model.get("id"), str)]
     if len(names) > 1:
         raise UsageError(
             f"{client.address.url} has several models; name one, as --config model={names[0]}"
@@ -117,11 +117,11 @@ class OpenaiChannel(AgentChannel):
     async def send(self, conversation: Conversation, text: str) -> AgentReply:
         """Send the message, and the conversation before it unless the server keeps that."""
         places = {"memory": conversation.place.id, "session": conversation.id}
-        said = conversation.said if self._settings.history else []
+        history = conversation.said if self._settings.history else []
         body: dict[str, object] = {
             "model": self._model,
             "messages": [
-                *({"role": role, "content": content} for role, content in said),
+                *({"role": role, "content": content} for role, content in history),
                 {"role": "user", "content": text},
             ],
         }
@@ -212,8 +212,8 @@ def _read_content(content: object) -> str:
 
 def _read_call(call: dict[str, Any]) -> dict[str, object]:
     function = call.get("function")
-    found = function if isinstance(function, dict) else call
-    return {"name": str(found.get("name", "")), "arguments": found.get("arguments")}
+    fields = function if isinstance(function, dict) else call
+    return {"name": str(fields.get("name", "")), "arguments": fields.get("arguments")}
 
 
 def open_openai_agent(settings: Settings) -> MemorySystem:

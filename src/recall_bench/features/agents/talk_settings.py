@@ -194,9 +194,9 @@ def read_talk_settings(config: Mapping[str, object], kind: type[S]) -> S:
             there_are = f"it has {', '.join(sorted(types))}"
             hint = suggest_or_list(name, types, there_are)
             raise UsageError(f"--config: an agent has no setting {name}; {hint}")
-    given = {name: _read_value(name, value, types[name]) for name, value in config.items()}
+    values = {name: _read_value(name, value, types[name]) for name, value in config.items()}
     try:
-        return msgspec.convert(given, kind)
+        return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         raise UsageError(f"--config: {str(error).removesuffix(' - at `$`')}") from error
 
@@ -219,8 +219,8 @@ def _read_value(name: str, value: object, wanted: Any) -> object:  # noqa: ANN40
     except msgspec.ValidationError as error:
         # A mapping may hold credentials, and so may what was written in its place.
         is_plain = isinstance(value, str | int | float) and get_origin(wanted) is not dict
-        shown = f", not {value}" if is_plain else ""
-        raise UsageError(f"--config {name}: write {_describe_type(wanted)}{shown}") from error
+        suffix = f", not {value}" if is_plain else ""
+        raise UsageError(f"--config {name}: write {_describe_type(wanted)}{suffix}") from error
     return value
 
 
@@ -239,8 +239,8 @@ def list_changed(settings: TalkSettings) -> dict[str, object]:
     """The settings that can change an answer and are not the default, for the card."""
     plain = msgspec.to_builtins(settings)
     usual = msgspec.to_builtins(type(settings)())
-    kept = {"name", "version", "max_shards", "max_concurrency", "key_env"}
-    changed = {key: plain[key] for key in plain if key not in kept and plain[key] != usual[key]}
+    unlisted = {"name", "version", "max_shards", "max_concurrency", "key_env"}
+    changed = {key: plain[key] for key in plain if key not in unlisted and plain[key] != usual[key]}
     if isinstance(settings, ServerSettings) and settings.headers:
         changed["headers"] = {
             name: REDACTED if is_private(value) else value
@@ -271,8 +271,8 @@ def refuse_unknown_places(where: str, value: object, known: Collection[str]) -> 
                 hint = suggest_or_list(name, known, there_are)
                 raise UsageError(f"{where}: nothing is filled in for {{{name}}}; {hint}")
     elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            refuse_unknown_places(where, each, known)
+        for part in value.values() if isinstance(value, dict) else value:
+            refuse_unknown_places(where, part, known)
 
 
 def fill_places(value: object, places: Mapping[str, str]) -> object:
@@ -282,5 +282,5 @@ def fill_places(value: object, places: Mapping[str, str]) -> object:
             value = value.replace(f"{{{name}}}", text)
         return value
     if isinstance(value, dict):
-        return {key: fill_places(each, places) for key, each in value.items()}
-    return [fill_places(each, places) for each in value] if isinstance(value, list) else value
+        return {key: fill_places(part, places) for key, part in value.items()}
+    return [fill_places(inner, places) for inner in value] if isinstance(value, list) else value

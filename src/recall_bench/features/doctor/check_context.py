@@ -131,18 +131,22 @@ class ContractReport(Record, frozen=True, kw_only=True):
 
     def _list_claims(self) -> list[tuple[str, str, str]]:
         """List each property as declared and as observed."""
-        card, seen = self.system, self.seen
-        at_once, together = seen.questions_at_once, seen.memories_at_once
+        card, observed = self.system, self.seen
+        at_once, together = observed.questions_at_once, observed.memories_at_once
         return [
-            ("how it knows the date", card.clock or "not declared", seen.clock or "?"),
-            ("use of the asker's session", card.asker, seen.asker or "?"),
+            ("how it knows the date", card.clock or "not declared", observed.clock or "?"),
+            ("use of the asker's session", card.asker, observed.asker or "?"),
             ("questions at once", str(card.max_concurrency), str(at_once or "?")),
-            ("answers rather than finds", _format_claim(card.answers), _format_claim(seen.answers)),
+            (
+                "answers rather than finds",
+                _format_claim(card.answers),
+                _format_claim(observed.answers),
+            ),
             ("workers at a time", str(self.max_shards or "any"), ""),
-            ("copies", "", _format_claim(seen.snapshots)),
-            ("snapshots another process can open", "", _format_claim(seen.portable)),
+            ("copies", "", _format_claim(observed.snapshots)),
+            ("snapshots another process can open", "", _format_claim(observed.portable)),
             ("two memories at once", "", _format_claim(together)),
-            ("facts found again", "", "?" if seen.recall is None else f"{seen.recall:.0%}"),
+            ("facts found again", "", "?" if observed.recall is None else f"{observed.recall:.0%}"),
         ]
 
 
@@ -171,10 +175,10 @@ class ContractBroken(Exception):
 
 def describe_declaration(name: str, value: object) -> str:
     """How a system declares a property: in its class, or in what its server or program says."""
-    shown = json.dumps(value)
+    encoded = json.dumps(value)
     return (
         f"declare {name} = {value!r} in the class, or a server or program replies to health with "
-        f"{{{json.dumps(name)}: {shown}}}"
+        f"{{{json.dumps(name)}: {encoded}}}"
     )
 
 
@@ -202,7 +206,7 @@ class CheckReply:
     def find_facts(self, facts: Collection[StoryFact]) -> list[StoryFact]:
         """Find the facts whose markers occur in it, in order of occurrence."""
         whole = self.full_text
-        places = {each: whole.find(normalise_text(each.marker)) for each in facts}
+        places = {one: whole.find(normalise_text(one.marker)) for one in facts}
         return sorted((fact for fact in facts if places[fact] >= 0), key=places.__getitem__)
 
 
@@ -334,8 +338,8 @@ class CheckedMemory:
         """Ingest one more day for each fact, and settle."""
         await self.feed_all(
             *(
-                make_episode(day, write_day(day, each.sentence))
-                for day, each in enumerate(facts, start=self.last_day + 1)
+                make_episode(day, write_day(day, fact.sentence))
+                for day, fact in enumerate(facts, start=self.last_day + 1)
             )
         )
 
@@ -357,14 +361,14 @@ class CheckedMemory:
             scenario=self.scenario,
             session=session,
         )
-        shown = text if len(text) <= 60 else f"{text[:57]}…"
+        excerpt = text if len(text) <= 60 else f"{text[:57]}…"
         reply = await self._context.call(
-            f"answering {shown!r}", partial(self.memory.answer, question)
+            f"answering {excerpt!r}", partial(self.memory.answer, question)
         )
         log = self._context.observations
         log.note(answers=bool(log.seen.answers) or isinstance(reply, Answer))
         if isinstance(reply, Answer):
-            return CheckReply(reply.text, tuple(each.text for each in reply.passages))
+            return CheckReply(reply.text, tuple(passage.text for passage in reply.passages))
         if not isinstance(reply, RetrievalReply):
             raise ContractBroken(
                 f"expected an Answer or a Found, but answering gave a {type(reply).__name__}; "

@@ -116,10 +116,10 @@ async def check_system(
     A check has failed if one of its calls takes longer than `timeout_s`. The system stays open.
     SystemGone is raised if it opens no memory at all, UsageError if there is no such check.
     """
-    known = [check.name for check in CHECKS]
+    names = [check.name for check in CHECKS]
     for name in only:
-        if name not in known:
-            raise UsageError(f"there is no check {name!r}; there are {', '.join(known)}")
+        if name not in names:
+            raise UsageError(f"there is no check {name!r}; there are {', '.join(names)}")
     observations = Observations()
     results = []
     for check in CHECKS:

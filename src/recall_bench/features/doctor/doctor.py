@@ -87,12 +87,12 @@ class DoctorSetup:
             and (card.asker is not Asker.UNTOLD or item.truth.category != BOUNDARY)
         ]
         empty = [item for item in items if item.truth.expects is Expects.ABSTAIN]
-        known = [item for item in items if item.truth.expects is not Expects.ABSTAIN]
+        answerable = [item for item in items if item.truth.expects is not Expects.ABSTAIN]
         self.judge.study(story)
         return StoryProbe(
             scenario=story,
             items=(
-                *spread_items(known, QUESTIONS - ABSTENTIONS),
+                *spread_items(answerable, QUESTIONS - ABSTENTIONS),
                 *spread_items(empty, ABSTENTIONS),
             ),
             reader=self.reader,

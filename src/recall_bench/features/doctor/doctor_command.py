@@ -122,7 +122,7 @@ def doctor_command(
     health = result.diagnosis.health
     if health is SystemHealth.VALID or (health is SystemHealth.SUSPECT and not strict):
         return 0
-    checks = dict.fromkeys(each.check for each in result.diagnosis.complaints)
+    checks = dict.fromkeys(complaint.check for complaint in result.diagnosis.complaints)
     name = result.contract.system.name
     click.echo(f"error: {name} is {health.value}: {', '.join(checks)}", err=True)
     return UNHEALTHY
@@ -140,9 +140,9 @@ def _test_memorisation(
         forward_to_stderr(),
         show_activity() as show,
     ):
-        found = run_memorisation(settings, seeds, into or Path(scratch), show, show_build)
-    click.echo(format_json(found) if as_json else render_memorisation(found))
-    return UNHEALTHY if found.is_memorised else 0
+        result = run_memorisation(settings, seeds, into or Path(scratch), show, show_build)
+    click.echo(format_json(result) if as_json else render_memorisation(result))
+    return UNHEALTHY if result.is_memorised else 0
 
 
 def _save_for_later(diagnosis: "Diagnosis") -> None:
@@ -150,10 +150,10 @@ def _save_for_later(diagnosis: "Diagnosis") -> None:
     from recall_bench.core.diagnosis import save_diagnosis
 
     try:
-        said = f"saved for later runs: {save_diagnosis(diagnosis)}"
+        message = f"saved for later runs: {save_diagnosis(diagnosis)}"
     except BenchError as error:
-        said = f"not saved for later runs: {error}"
-    click.echo(said, err=True)
+        message = f"not saved for later runs: {error}"
+    click.echo(message, err=True)
 
 
 def _choose_seeds(first: str | None, count: int) -> list[str]:
@@ -177,8 +177,8 @@ def _parse_seed(word: str) -> "WorldSeed":
 
 def _list_kept_seeds(folder: Path | None) -> list[str]:
     """The seeds of a test that is continued."""
-    kept = [] if folder is None else sorted(folder.glob("system-0x*"))
-    return [path.name.removeprefix("system-") for path in kept]
+    folders = [] if folder is None else sorted(folder.glob("system-0x*"))
+    return [path.name.removeprefix("system-") for path in folders]
 
 
 def _run_doctor(settings: Settings, timeout_s: float, story_seed: str | None) -> "DoctorResult":

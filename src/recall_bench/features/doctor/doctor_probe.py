@@ -167,18 +167,18 @@ def check_contract_report(report: ContractReport) -> Iterator[DoctorFinding]:
 
 def check_empty_memory(empty: ProbeResult, none: ProbeResult) -> Iterator[DoctorFinding]:
     """Find answers that an empty memory knows or invents."""
-    asked = len(empty.replies)
-    if empty.known > none.known + max(1, asked // 20):
+    count = len(empty.replies)
+    if empty.known > none.known + max(1, count // 20):
         yield make_finding(
             "empty-control",
-            f"it knew {empty.known} of {asked} answers before it was fed anything, where the "
+            f"it knew {empty.known} of {count} answers before it was fed anything, where the "
             f"control 'none' gets {none.known} right; see what an earlier memory left behind",
             is_invalid=True,
         )
-    if empty.invented > INVENTS * asked:
+    if empty.invented > INVENTS * count:
         yield make_finding(
             "empty-control",
-            f"it invented {empty.invented} of {asked} answers about a story it was not fed; "
+            f"it invented {empty.invented} of {count} answers about a story it was not fed; "
             "its invention rate will say more about its words than about its memory",
         )
 

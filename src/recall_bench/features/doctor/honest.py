@@ -81,12 +81,12 @@ class Honest:
 
     def query(self, question: str, context: QueryContext) -> object:
         """Quote the line that fits best, or say that nothing does."""
-        found = self.rank_lines(question, context)
-        if not found:
+        lines = self.rank_lines(question, context)
+        if not lines:
             return self.reply_unknown(question)
         return {
-            "answer": quote_line(found[0]),
-            "passages": [{"text": line.text, "day": line.day or None} for line in found],
+            "answer": quote_line(lines[0]),
+            "passages": [{"text": line.text, "day": line.day or None} for line in lines],
         }
 
     def days_ingested(self) -> int:
@@ -116,14 +116,14 @@ class Honest:
 
     def rank_lines(self, question: str, context: QueryContext) -> Sequence[MemoryLine]:
         """Rank the five best lines by rare words, then a named date, then recency."""
-        wanted = extract_words(question)
-        lines = [line for line in self.list_visible(context) if line.words & wanted]
+        query_words = extract_words(question)
+        lines = [line for line in self.list_visible(context) if line.words & query_words]
         named = set(_DATE.findall(question))
-        weights = dict(_weigh_words(wanted, lines))
+        weights = dict(_weigh_words(query_words, lines))
         return sorted(
             lines,
             key=lambda line: (
-                sum(weights[word] for word in line.words & wanted) + (line.date in named),
+                sum(weights[word] for word in line.words & query_words) + (line.date in named),
                 line.day,
             ),
             reverse=True,

@@ -29,11 +29,11 @@ async def check_empty_memory(context: CheckContext) -> str:
     """An empty memory knows nothing, and does not fail when it is asked."""
     memory = await context.open()
     elsewhere = [make_fact(context.seed, "round-trip", thing) for thing in range(1, DAYS + 1, 7)]
-    for each in (*elsewhere, context.make_fact(0)):
-        reply = await memory.ask(each.question)
-        if reply.contains(each.marker):
+    for fact in (*elsewhere, context.make_fact(0)):
+        reply = await memory.ask(fact.question)
+        if reply.contains(fact.marker):
             raise ContractBroken(
-                f"expected a new memory to know nothing, but it returned {each.marker!r}, "
+                f"expected a new memory to know nothing, but it returned {fact.marker!r}, "
                 "which another memory was fed; give each memory a store of its own that starts "
                 "empty"
             )
@@ -142,10 +142,10 @@ async def check_sessions(context: CheckContext) -> str:
     own_known = (await memory.ask(own.question, _OTHER)).contains(own.marker)
     claim = context.system.card.asker
     if is_known and own_known:
-        seen = Asker.TOLD if is_told else Asker.HONOURED
+        observed = Asker.TOLD if is_told else Asker.HONOURED
         if is_told and claim is Asker.UNTOLD:
-            seen = Asker.UNTOLD
-        context.observations.note(asker=seen)
+            observed = Asker.UNTOLD
+        context.observations.note(asker=observed)
     if claim is not Asker.HONOURED:
         happened = _describe_outcome(is_known=is_known, is_told=is_told)
         return f"what one session said {happened}; it does not claim otherwise"
@@ -178,25 +178,25 @@ async def check_snapshots(context: CheckContext) -> str:
     before, after = [context.make_fact(0), context.make_fact(1)], [context.make_fact(2)]
     original = await context.open()
     await original.tell_facts(before)
-    known = await original.find_facts(before)
+    recalled = await original.find_facts(before)
 
     token = await context.call("saving a memory", partial(shelf.save, original.memory))
     copy = await _reopen(context, shelf, token, original)
-    if await copy.find_facts(before) != known:
+    if await copy.find_facts(before) != recalled:
         raise ContractBroken(
-            f"expected a copy to find the {len(known)} facts its original finds, but it found "
+            f"expected a copy to find the {len(recalled)} facts its original finds, but it found "
             f"{len(await copy.find_facts(before))}; save everything that was settled"
         )
     await _check_no_trace(context, shelf, token, (original, copy))
     await original.tell_facts(after)
-    if await original.find_facts([*before, *after]) != [*known, *after]:
+    if await original.find_facts([*before, *after]) != [*recalled, *after]:
         raise ContractBroken(
             "expected a memory to go on after it was copied, but it lost what it knew or what it "
             "was fed since; let a copy share nothing that changes"
         )
     late = await _reopen(context, shelf, token, original)
-    for each in (copy, late):
-        if (await each.ask(after[0].question)).contains(after[0].marker):
+    for other in (copy, late):
+        if (await other.ask(after[0].question)).contains(after[0].marker):
             raise ContractBroken(
                 "expected a copy to stay as it was saved, but it knew what its original was fed "
                 f"later, {after[0].marker!r}; let a copy share nothing that changes"
@@ -214,16 +214,16 @@ async def _check_packing(
     snapshots = context.system.snapshots
     if snapshots is None:
         return
-    known = [context.make_fact(0), context.make_fact(1)]
+    facts = [context.make_fact(0), context.make_fact(1)]
     as_saved = await _reopen(context, snapshots, token, original)
-    expected = await as_saved.find_facts(known)
+    expected = await as_saved.find_facts(facts)
     with TemporaryFolder() as folder:
         place = Path(folder)
         await context.call("packing a saved state", partial(shelf.pack, token, place))
         await context.call("dropping a saved state", partial(snapshots.drop, token))
         arrived = await context.call("unpacking a state", partial(shelf.unpack, place))
         copy = await _reopen(context, snapshots, arrived, original)
-        if await copy.find_facts(known) != expected:
+        if await copy.find_facts(facts) != expected:
             raise ContractBroken(
                 "expected a state that was packed to be opened as it was saved, but it finds other "
                 "facts; leave everything that was saved in the files that are copied"

@@ -55,8 +55,8 @@ class MemorisationTest(ComputedRecord, frozen=True, kw_only=True):
     def is_memorised(self) -> bool:
         """Whether the advantage is significant, by itself and beyond that of the control."""
         return all(
-            each.difference.value > 0 and each.p_value < SIGNIFICANT
-            for each in (self.advantage, self.beyond_control)
+            difference.difference.value > 0 and difference.p_value < SIGNIFICANT
+            for difference in (self.advantage, self.beyond_control)
         )
 
 
@@ -93,13 +93,13 @@ def run_memorisation(
         )
         for who, seed in runs
     ]
-    found: dict[str, RunFolder] = {}
+    folders: dict[str, RunFolder] = {}
     for outcome in Experiment(cells=cells).run():
         result = require_result(outcome)
         if result.stopped_by is not None:
             raise result.stopped_by
-        found[outcome.cell.label] = result.folder
-    return compute_memorisation(found, tuple(seeds))
+        folders[outcome.cell.label] = result.folder
+    return compute_memorisation(folders, tuple(seeds))
 
 
 def compute_memorisation(
@@ -107,7 +107,7 @@ def compute_memorisation(
 ) -> MemorisationTest:
     """Compute the test from finished runs, named `system-SEED` and `control-SEED`."""
     marks = {name: _read_marks(folder) for name, folder in folders.items()}
-    shared = set.intersection(*(set(each) for each in marks.values()))
+    shared = set.intersection(*(set(mark) for mark in marks.values()))
     if not shared:
         raise DataError("no question was answered and judged in all runs, so there is no test")
     released, fresh = _split_marks(marks, "system", seeds, shared)
@@ -154,19 +154,19 @@ def _compare(
     second: Mapping[Trial, float],
     limits: tuple[float, float] = _LIMITS,
 ) -> PairedComparison:
-    found = compare(first, second, limits=limits)
-    if found is None:
+    comparison = compare(first, second, limits=limits)
+    if comparison is None:
         raise AssertionError("the runs share no question, although seeds keep the questions")
-    return found
+    return comparison
 
 
 def render_memorisation(found: MemorisationTest) -> str:
     """Render the test as text."""
     count = found.advantage.difference.questions
-    drawn = format_quantity(len(found.seeds), "fresh seed")
+    quantity = format_quantity(len(found.seeds), "fresh seed")
     facts = {
         "System": found.system,
-        "Stories": f"{', '.join(found.personas)}: as released, and drawn from {drawn}",
+        "Stories": f"{', '.join(found.personas)}: as released, and drawn from {quantity}",
         "Released": f"{found.released:.1f} of 100, over {count:,} questions",
         "Fresh": f"{found.fresh:.1f} of 100, over the same questions with other values",
         "Advantage": f"{_describe(found.advantage)} on the released stories",
@@ -192,7 +192,7 @@ def _conclude(found: MemorisationTest) -> str:
             "quote its score on fresh seeds only"
         )
     tests = (found.advantage.detectable, found.beyond_control.detectable)
-    smallest = None if None in tests else max(each for each in tests if each is not None)
+    smallest = None if None in tests else max(test for test in tests if test is not None)
     power = (
         "the questions are too few to find any advantage"
         if smallest is None

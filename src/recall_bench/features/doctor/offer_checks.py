@@ -33,39 +33,39 @@ _LATE_DAY = 40
 
 async def check_forget(context: CheckContext) -> str:
     """What is known of a subject is gone once it was asked to forget it."""
-    gone, kept = context.make_fact(0), context.make_fact(1)
-    days = [_write_fact(1, gone), _write_fact(2, kept)]
-    return await _check_erasure(context, days, (gone, kept), EraseScope.FORGET, gone.subject)
+    gone, other = context.make_fact(0), context.make_fact(1)
+    days = [_write_fact(1, gone), _write_fact(2, other)]
+    return await _check_erasure(context, days, (gone, other), EraseScope.FORGET, gone.subject)
 
 
 async def check_delete(context: CheckContext) -> str:
     """An episode that is deleted by its id is gone."""
-    gone, kept = context.make_fact(0), context.make_fact(1)
-    days = [_write_fact(1, gone), _write_fact(2, kept)]
-    return await _check_erasure(context, days, (gone, kept), EraseScope.DELETE, days[0].id)
+    gone, other = context.make_fact(0), context.make_fact(1)
+    days = [_write_fact(1, gone), _write_fact(2, other)]
+    return await _check_erasure(context, days, (gone, other), EraseScope.DELETE, days[0].id)
 
 
 async def check_delete_session(context: CheckContext) -> str:
     """A session that is deleted is gone."""
-    gone, kept = context.make_fact(0), context.make_fact(1)
+    gone, other = context.make_fact(0), context.make_fact(1)
     day = make_episode(1, write_day(1, gone.sentence, session=_SESSION))
-    days = [day.replace(session=_SESSION), _write_fact(2, kept)]
-    return await _check_erasure(context, days, (gone, kept), EraseScope.SESSION, _SESSION)
+    days = [day.replace(session=_SESSION), _write_fact(2, other)]
+    return await _check_erasure(context, days, (gone, other), EraseScope.SESSION, _SESSION)
 
 
 async def check_delete_person(context: CheckContext) -> str:
     """What a person said is gone once the person is deleted."""
-    gone, kept = context.make_fact(0), context.make_fact(1)
-    said = f"{_PERSON} told us: {gone.sentence}"
-    days = [make_episode(1, write_day(1, said)), _write_fact(2, kept)]
-    return await _check_erasure(context, days, (gone, kept), EraseScope.PERSON, _PERSON)
+    gone, other = context.make_fact(0), context.make_fact(1)
+    sentence = f"{_PERSON} told us: {gone.sentence}"
+    days = [make_episode(1, write_day(1, sentence)), _write_fact(2, other)]
+    return await _check_erasure(context, days, (gone, other), EraseScope.PERSON, _PERSON)
 
 
 async def check_retention(context: CheckContext) -> str:
     """What is older than a retention rule allows is gone."""
-    gone, kept = context.make_fact(0), context.make_fact(1)
-    days = [_write_fact(1, gone), _write_fact(_LATE_DAY, kept)]
-    return await _check_erasure(context, days, (gone, kept), EraseScope.DAYS, str(_KEPT_DAYS))
+    gone, other = context.make_fact(0), context.make_fact(1)
+    days = [_write_fact(1, gone), _write_fact(_LATE_DAY, other)]
+    return await _check_erasure(context, days, (gone, other), EraseScope.DAYS, str(_KEPT_DAYS))
 
 
 async def check_stored(context: CheckContext) -> str:
@@ -74,16 +74,16 @@ async def check_stored(context: CheckContext) -> str:
     facts = [context.make_fact(0), context.make_fact(1)]
     memory = await context.open()
     await memory.tell_facts(facts)
-    found = await memory.find_facts(facts)
+    recalled = await memory.find_facts(facts)
     entries = await _list_entries(context, memory)
     if not entries:
         raise ContractBroken(
             f"expected stored to list what was ingested on {len(facts)} days, but it listed "
             "nothing; list every entry that the memory holds"
         )
-    if found and not any(_holds_fact(entries, fact) for fact in found):
+    if recalled and not any(_holds_fact(entries, fact) for fact in recalled):
         raise ContractBroken(
-            f"expected an entry with {found[0].marker!r}, which it finds, but none of "
+            f"expected an entry with {recalled[0].marker!r}, which it finds, but none of "
             f"{len(entries)} entries has it; list the texts that answers are made from"
         )
     return f"{len(entries)} entries are listed"
@@ -92,34 +92,34 @@ async def check_stored(context: CheckContext) -> str:
 async def check_consolidation(context: CheckContext) -> str:
     """What was known before it consolidates is known afterwards."""
     _require_offer(context, Offer.CONSOLIDATE)
-    known = context.make_fact(0)
+    fact = context.make_fact(0)
     memory = await context.open()
-    await memory.tell_facts([known])
-    await memory.require_fact(known, "before it consolidates")
+    await memory.tell_facts([fact])
+    await memory.require_fact(fact, "before it consolidates")
     if not isinstance(memory.memory, ConsolidatingMemory):
         raise CheckDoesNotApply(NOT_OFFERED)
     await context.call("consolidating", memory.memory.consolidate)
     await memory.settle()
-    await memory.require_fact(known, "after it consolidated")
+    await memory.require_fact(fact, "after it consolidated")
     return "a fact is found after it consolidated"
 
 
 async def check_reopening(context: CheckContext) -> str:
     """A memory that is closed and reopened knows what it knew."""
     _require_offer(context, Offer.REOPEN)
-    known = context.make_fact(0)
+    fact = context.make_fact(0)
     memory = await context.open()
-    await memory.tell_facts([known])
-    await memory.require_fact(known, "before it is closed")
+    await memory.tell_facts([fact])
+    await memory.require_fact(fact, "before it is closed")
     await memory.close()
     opened = await context.call(
         "reopening a memory", partial(reopen_memory, context.system, memory.memory)
     )
     again = context.hold_memory(opened, memory.scenario)
     again.last_day = memory.last_day
-    if not await again.find_facts([known]):
+    if not await again.find_facts([fact]):
         raise ContractBroken(
-            f"expected {known.marker!r} to be found after the memory was closed and reopened, but "
+            f"expected {fact.marker!r} to be found after the memory was closed and reopened, but "
             "it was not; see that everything is on disk once finalize_ingestion has returned, and "
             "that reopen reads it"
         )
@@ -142,7 +142,7 @@ async def _check_erasure(
     scope: EraseScope,
     value: str,
 ) -> str:
-    gone, kept = facts
+    gone, other = facts
     _require_offer(context, scope.offer)
     memory = await context.open()
     await memory.feed_all(*days)
@@ -151,7 +151,7 @@ async def _check_erasure(
     session = days[0].session or PRINCIPAL
     if not (await memory.ask(gone.question, session)).contains(gone.marker):
         raise CheckDoesNotApply(f"it does not find {gone.marker!r} before it is asked to erase it")
-    await memory.require_fact(kept, "before anything is erased")
+    await memory.require_fact(other, "before anything is erased")
     await context.call(f"erasing by {scope.value}", partial(memory.memory.erase, scope, value))
     await memory.settle()
     if (await memory.ask(gone.question, session)).contains(gone.marker):
@@ -166,9 +166,9 @@ async def _check_erasure(
             f"expected {gone.marker!r} to be gone after erasing by {scope.value} ({value!r}), but "
             "stored still lists it; erase it, rather than hide it"
         )
-    if not await memory.find_facts([kept]):
+    if not await memory.find_facts([other]):
         raise ContractBroken(
-            f"expected {kept.marker!r} to stay when something else is erased by {scope.value} "
+            f"expected {other.marker!r} to stay when something else is erased by {scope.value} "
             f"({value!r}), but it is not found any more; erase only what is named"
         )
     return f"what was erased by {scope.value} is gone, and the rest is found"

@@ -58,16 +58,16 @@ async def check_round_trip(context: CheckContext) -> str:
     memory = await context.open()
     await memory.tell_facts(list(facts.values()))
 
-    found = await memory.find_facts(list(facts.values()))
+    recalled = await memory.find_facts(list(facts.values()))
 
-    share = len(found) / len(facts)
+    share = len(recalled) / len(facts)
     context.observations.note(recall=share)
-    missing = [day for day, each in facts.items() if each not in found]
+    missing = [day for day, fact in facts.items() if fact not in recalled]
     if share >= ENOUGH:
-        return f"found {_format_count(found, facts)} facts again" + (
+        return f"found {_format_count(recalled, facts)} facts again" + (
             f", not that of {format_days(missing)}" if missing else ""
         )
-    came = f"only {len(found)} ({share:.0%}) were" if found else "none was"
+    came = f"only {len(recalled)} ({share:.0%}) were" if recalled else "none was"
     raise ContractBroken(
         f"expected {ENOUGH:.0%} of {len(facts)} facts, one per day, to be found again, but "
         f"{came}, and what was fed on {format_days(missing)} is lost; see that every day "
@@ -89,26 +89,32 @@ async def check_order(context: CheckContext) -> str:
     memory = await context.open()
     await memory.feed_all(*days)
 
-    said = await _find_latest(memory, early, late)
+    order = await _find_latest(memory, early, late)
     await memory.close()
     streamed = await _check_stream(context, days, early, late)
 
-    return f"the later of two values is found, {said}{streamed}"
+    return f"the later of two values is found, {order}{streamed}"
 
 
 async def _find_latest(memory: CheckedMemory, early: StoryFact, late: StoryFact) -> str:
     """How the later value is returned; a system that returns one value only is asked twice."""
-    found: list[StoryFact] = []
+    recalled: list[StoryFact] = []
     for question in (late.question, f"What has changed? {late.question}"):
-        if late not in found:
-            found = (await memory.ask(question)).find_facts([early, late])
-    if late not in found:
-        came = f"only the earlier, {early.marker!r}, came" if found else "neither came"
+        if late not in recalled:
+            recalled = (await memory.ask(question)).find_facts([early, late])
+    if late not in recalled:
+        came = f"only the earlier, {early.marker!r}, came" if recalled else "neither came"
         raise ContractBroken(
             f"expected the later of two values, {late.marker!r}, but {came}; see that a later day "
             "is stored although an earlier one said otherwise"
         )
-    return "and alone" if len(found) == 1 else "first" if found[0] is late else "after the earlier"
+    return (
+        "and alone"
+        if len(recalled) == 1
+        else "first"
+        if recalled[0] is late
+        else "after the earlier"
+    )
 
 
 async def _check_stream(
@@ -162,9 +168,9 @@ async def check_scripts(context: CheckContext) -> str:
         )
     )
 
-    found = await memory.find_facts(facts)
+    recalled = await memory.find_facts(facts)
 
-    lost = [kind for kind, each in signs.items() if each not in found]
+    lost = [kind for kind, sign in signs.items() if sign not in recalled]
     if lost:
         raise ContractBroken(
             f"expected text in {len(signs)} kinds of writing to be returned as it was fed, but "
@@ -179,12 +185,12 @@ async def check_large_day(context: CheckContext) -> str:
     memory = await context.open()
     await memory.feed_all(make_episode(1, write_large_day(LARGE_BYTES, facts)))
 
-    found = await memory.find_facts(facts)
+    recalled = await memory.find_facts(facts)
 
     places = [
         place
-        for place, each in zip(("start", "middle", "end"), facts, strict=True)
-        if each in found
+        for place, fact in zip(("start", "middle", "end"), facts, strict=True)
+        if fact in recalled
     ]
     return f"a day of 1 MB is ingested; found again: {', '.join(places) or 'nothing of it'}"
 
@@ -203,22 +209,22 @@ async def check_dates(context: CheckContext) -> str:
     beside = await _observe_dates(context, "beside", in_text=False)
     within = None if beside.is_known else await _observe_dates(context, "within", in_text=True)
     if beside.is_known:
-        seen, detail = Clock.NATIVE, beside
+        observed, detail = Clock.NATIVE, beside
     elif within is not None and within.is_known:
-        seen, detail = Clock.IN_TEXT, within
+        observed, detail = Clock.IN_TEXT, within
     else:
-        seen, detail = Clock.NONE, within or beside
+        observed, detail = Clock.NONE, within or beside
     if not beside.found and not (within and within.found):
         raise CheckDoesNotApply("it found none of the days, so their dates cannot be checked")
-    context.observations.note(clock=seen)
+    context.observations.note(clock=observed)
     claim = context.system.card.clock
-    if claim is not None and _RANK[claim] > _RANK[seen]:
+    if claim is not None and _RANK[claim] > _RANK[observed]:
         raise ContractBroken(
-            f"expected to see the clock the card claims, {claim}, but saw {seen}: with the date "
-            f"beside the text {beside.words}; pass the date of each day to the system, or "
-            f"{describe_declaration('clock', str(seen))}"
+            f"expected to see the clock the card claims, {claim}, but saw {observed}: with the "
+            f"date beside the text {beside.words}; pass the date of each day to the system, or "
+            f"{describe_declaration('clock', str(observed))}"
         )
-    return f"saw {seen}: {detail.words}; {_compare_claim(claim, seen)}"
+    return f"saw {observed}: {detail.words}; {_compare_claim(claim, observed)}"
 
 
 def _compare_claim(claim: Clock | None, seen: Clock) -> str:
@@ -246,16 +252,16 @@ async def _observe_dates(context: CheckContext, scenario: str, *, in_text: bool)
         *(make_episode(day, write_day(1, visit.sentence)) for day, visit in visits.items()),
         make_episode(_DAYS[-1] + 30, write_day(2, "No visitors at all.")),
     )
-    by_date = dated = found = 0
+    by_date = dated = named = 0
     for day, visit in visits.items():
         reply = await memory.ask(visit.question)
         names = reply.find_facts(visits.values())
         by_date += names[:1] == [visit]
-        found += bool(names)
+        named += bool(names)
         reply = await memory.ask(f"On which date was {visit.marker} our visitor at the gate?")
         dated += reply.contains(visit.marker) and _contains_date(reply, compute_date(day))
     await memory.close()
-    return _DateSighting(by_date, dated, found)
+    return _DateSighting(by_date, dated, named)
 
 
 def _make_visit(seed: int, scenario: str, day: int, *, in_text: bool) -> StoryFact:

@@ -39,7 +39,7 @@ async def check_readiness(context: CheckContext) -> str:
     for _ in range(REPEATS):
         again = await memory.find_facts(facts)
         if again != first:
-            days = [facts.index(each) + 1 for each in set(first) ^ set(again)]
+            days = [facts.index(fact) + 1 for fact in set(first) ^ set(again)]
             raise ContractBroken(
                 "expected the same to be found however often it is asked, but the finds of "
                 f"{format_days(days)} changed while nothing was fed; return from settle only when "
@@ -73,15 +73,17 @@ async def check_concurrency(context: CheckContext) -> str:
     memory = await context.open()
     await memory.tell_facts(facts)
     alone = await memory.find_facts(facts)
-    asked = [facts[number % len(facts)] for number in range(count)]
+    questions = [facts[number % len(facts)] for number in range(count)]
     replies: dict[int, CheckReply] = {}
 
     async def ask(number: int) -> None:
-        replies[number] = await memory.ask(asked[number].question)
+        replies[number] = await memory.ask(questions[number].question)
 
     await _ask_together(ask, count)
     lost = [
-        n for n in range(count) if asked[n] in alone and not replies[n].contains(asked[n].marker)
+        n
+        for n in range(count)
+        if questions[n] in alone and not replies[n].contains(questions[n].marker)
     ]
     if lost:
         swapped = sum(bool(replies[number].find_facts(facts)) for number in lost)
@@ -111,9 +113,9 @@ def _get_first_error(error: Exception) -> Exception:
 async def check_asking(context: CheckContext) -> str:
     """A question leaves no trace: what it mentions is not remembered as if it had been fed."""
     trace = make_marker(context.seed, "asked")
-    known = context.make_fact(0)
+    fact = context.make_fact(0)
     memory = await context.open()
-    await memory.tell_facts([known])
+    await memory.tell_facts([fact])
 
     await memory.ask(f"Is {trace} the name of the parrot in the wine cellar?")
     reply = await memory.ask("What is the name of the parrot in the wine cellar?")
@@ -206,10 +208,10 @@ _ODD_QUESTIONS = {
 
 async def check_errors(context: CheckContext) -> str:
     """Odd but legal input is answered or raises SystemFault, and the memory goes on working."""
-    known, later = context.make_fact(0), context.make_fact(1)
+    fact, later = context.make_fact(0), context.make_fact(1)
     memory = await context.open()
-    await memory.tell_facts([known])
-    await memory.require_fact(known, "before any odd input")
+    await memory.tell_facts([fact])
+    await memory.require_fact(fact, "before any odd input")
     refused = [
         f"day {day}" for day, text in _ODD_DAYS.items() if not await _try_ingest(memory, day, text)
     ]
@@ -225,15 +227,15 @@ async def check_errors(context: CheckContext) -> str:
                 f"expected {kind} to be answered or to raise SystemFault, but the answer is "
                 f"{apology!r}; raise when something fails, because an apology is graded"
             )
-    for each in (known, later):
-        reply = await memory.ask(each.question)
+    for one in (fact, later):
+        reply = await memory.ask(one.question)
         if apology := _find_apology(reply):
             raise ContractBroken(
                 f"expected an answer, but {apology!r} came as one; raise when something fails"
             )
-        if not reply.contains(each.marker):
+        if not reply.contains(one.marker):
             raise ContractBroken(
-                f"expected the memory to go on working after odd input, but {each.marker!r} was "
+                f"expected the memory to go on working after odd input, but {one.marker!r} was "
                 "not found any more; see what the odd input left behind"
             )
     if refused:
@@ -271,11 +273,11 @@ async def check_holdings(context: CheckContext) -> str:
     await memory.settle()
     before = await memory.read_holdings()
     await memory.tell_facts(facts)
-    held = await memory.read_holdings()
-    if before == held == Holdings():
+    holdings = await memory.read_holdings()
+    if before == holdings == Holdings():
         raise CheckDoesNotApply("it does not say what it holds")
-    for each, last_day in ((before, 0), (held, len(facts))):
-        strange = sorted(set(each.days or ()) - set(range(1, last_day + 1)))
+    for report, last_day in ((before, 0), (holdings, len(facts))):
+        strange = sorted(set(report.days or ()) - set(range(1, last_day + 1)))
         if strange:
             fed = (
                 f"{format_days(range(1, last_day + 1))} and no others"
@@ -287,9 +289,11 @@ async def check_holdings(context: CheckContext) -> str:
                 f"{format_days(strange)}; give the "
                 "numbers that the days came with, of this memory alone"
             )
-        _refuse_bytes(each)
-    await _refuse_hidden(memory, facts, held)
-    return f"it says that it holds {_format_held_days(held, len(facts))}{_format_size(held)}"
+        _refuse_bytes(report)
+    await _refuse_hidden(memory, facts, holdings)
+    return (
+        f"it says that it holds {_format_held_days(holdings, len(facts))}{_format_size(holdings)}"
+    )
 
 
 def _refuse_bytes(held: Holdings) -> None:
@@ -307,12 +311,12 @@ async def _refuse_hidden(memory: CheckedMemory, facts: Sequence[StoryFact], held
     if held.days is None:
         return
     missing = [day for day in range(1, len(facts) + 1) if day not in held.days]
-    found = await memory.find_facts([facts[day - 1] for day in missing])
-    if found:
-        known = [day for day in missing if facts[day - 1] in found]
+    recalled = await memory.find_facts([facts[day - 1] for day in missing])
+    if recalled:
+        days = [day for day in missing if facts[day - 1] in recalled]
         raise ContractBroken(
             f"expected it to name every day it knows something of, but it returns what was fed on "
-            f"{format_days(known)} and says that it does not hold it; ask the store, once "
+            f"{format_days(days)} and says that it does not hold it; ask the store, once "
             "it has settled"
         )
 

@@ -85,7 +85,7 @@ def _describe_tool(spec: ServerMap, tool: "Tool", role: ToolRole) -> MemoryTool:
     schema = dict(tool.input_schema)
     properties, required = schema.get("properties"), schema.get("required")
     if isinstance(properties, dict):
-        schema["properties"] = {key: each for key, each in properties.items() if key not in own}
+        schema["properties"] = {key: about for key, about in properties.items() if key not in own}
     if isinstance(required, list):
         schema["required"] = [key for key in required if key not in own]
     return MemoryTool(name=tool.name, role=role, description=tool.description or "", schema=schema)
@@ -103,9 +103,9 @@ def read_result(
     spec: ServerMap, tool: MemoryTool, arguments: Mapping[str, object], reply: ToolReply
 ) -> ToolResult:
     """What a call did, as far as the map says where notes, ids and results are."""
-    shown = _show_reply(reply)
+    reply_text = _show_reply(reply)
     if tool.role is ToolRole.SEARCH:
-        return ToolResult(text=shown, found=_list_found(spec, tool.name, reply, shown))
+        return ToolResult(text=reply_text, found=_list_found(spec, tool.name, reply, reply_text))
     template = _find_template(spec, tool.name) or {
         **({} if spec.delete is None else spec.delete.arguments),
         **spec.ingest.arguments,
@@ -113,7 +113,7 @@ def read_result(
     texts, ids = (list(_follow_place(template, arguments, name)) for name in ("text", "id"))
     if tool.role is ToolRole.DELETE:
         named = ids or list_texts(arguments) or _list_numbers(arguments)
-        writes = tuple(NoteWrite(note=each) for each in named)
+        writes = tuple(NoteWrite(note=note_name) for note_name in named)
     elif texts and len(ids) in (0, len(texts)):
         # A server that chooses the id of a note itself names it in its reply.
         chosen = read_new_id(reply, spec.search) if len(texts) == 1 else None
@@ -122,7 +122,7 @@ def read_result(
         writes = tuple(NoteWrite(note=note, text=text) for note, text in pairs)
     else:
         writes = (NoteWrite(text="\n".join(list_texts(arguments))),)
-    return ToolResult(text=shown, writes=writes)
+    return ToolResult(text=reply_text, writes=writes)
 
 
 def _show_reply(reply: ToolReply) -> str:
@@ -137,7 +137,10 @@ def _show_reply(reply: ToolReply) -> str:
 
 def _list_found(spec: ServerMap, tool: str, reply: ToolReply, shown: str) -> tuple[FoundNote, ...]:
     """The results one by one where the map describes them, else the reply as one."""
-    listed = next((each for each in (spec.search, spec.stored) if each and each.tool == tool), None)
+    listed = next(
+        (listing for listing in (spec.search, spec.stored) if listing and listing.tool == tool),
+        None,
+    )
     if listed is not None:
         try:
             hits = parse_hits(reply, listed)
@@ -160,8 +163,8 @@ def _follow_place(template: object, value: object, place: str) -> Iterator[str]:
             for key in template.keys() & value.keys():
                 yield from _follow_place(template[key], value[key], place)
         case list(), list() if len(template) == 1:
-            for each in value:
-                yield from _follow_place(template[0], each, place)
+            for item in value:
+                yield from _follow_place(template[0], item, place)
 
 
 def _list_numbers(arguments: Mapping[str, object]) -> list[str]:

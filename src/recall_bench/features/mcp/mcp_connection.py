@@ -481,9 +481,9 @@ def _explain_session_end(fault: BaseException) -> str | None:
     from pydantic import ValidationError
 
     faults = list(_iterate_leaves(fault))
-    for each in faults:
-        if isinstance(each, httpx2.HTTPError | OSError):
-            return f"cannot be reached ({str(each) or type(each).__name__})"
+    for leaf in faults:
+        if isinstance(leaf, httpx2.HTTPError | OSError):
+            return f"cannot be reached ({str(leaf) or type(leaf).__name__})"
     for each in faults:
         if isinstance(each, MCPError):
             if each.code == CONNECTION_CLOSED:

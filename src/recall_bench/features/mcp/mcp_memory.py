@@ -129,8 +129,8 @@ class McpMemory:
             hits = await self._search(values)
         else:
             words = extract_keywords(question.text)
-            found = [await self._search({**values, "question": word}) for word in words]
-            hits = rank_hits(found, len(self.known))
+            hits_by_word = [await self._search({**values, "question": word}) for word in words]
+            hits = rank_hits(hits_by_word, len(self.known))
         return RetrievalReply(passages=tuple(map(self._build_passage, hits[:k])))
 
     async def erase(self, scope: EraseScope, value: str) -> EraseReply:
@@ -148,8 +148,8 @@ class McpMemory:
         replies = [await self._erase_entries(tool, {place: name}) for name in names or [value]]
         for name in names:
             del self.known[name]
-        said = {reply.confirmed for reply in replies}
-        return EraseReply(confirmed=said.pop() if len(said) == 1 else False)
+        confirmations = {reply.confirmed for reply in replies}
+        return EraseReply(confirmed=confirmations.pop() if len(confirmations) == 1 else False)
 
     async def list_stored(self) -> tuple[StoredEntry, ...]:
         """What the tool lists."""

@@ -307,12 +307,12 @@ def build_reference_server(config: Mapping[str, object]) -> MemorySystem:
         raise UsageError(
             f"{REFERENCE_NAME} needs the program node, which is not on the PATH; install it"
         )
-    found = read_server_map(_REFERENCE_MAP)
+    spec_of_package = read_server_map(_REFERENCE_MAP)
     command = (node, str(package / "dist" / "index.js"))
     spec = msgspec.structs.replace(
-        found,
-        server=msgspec.structs.replace(found.server, command=command),
-        k=_read_k(config, found.k),
+        spec_of_package,
+        server=msgspec.structs.replace(spec_of_package.server, command=command),
+        k=_read_k(config, spec_of_package.k),
     )
     version = str(json.loads((package / "package.json").read_text(encoding="utf-8"))["version"])
     return McpSystem(spec, path=_REFERENCE_MAP, name=REFERENCE_NAME, version=version)

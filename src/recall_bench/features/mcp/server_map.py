@@ -130,8 +130,8 @@ def fill_for_each(
     lists = find_repeated_lists(template, set(several[0]))
 
     def fill_part(part: object) -> object:
-        if any(part is each for each in lists) and isinstance(part, list):
-            return [fill_template(part[0], {**shared, **each}) for each in several]
+        if any(part is entry for entry in lists) and isinstance(part, list):
+            return [fill_template(part[0], {**shared, **one}) for one in several]
         match part:
             case dict():
                 return {key: fill_part(inner) for key, inner in part.items()}
@@ -150,10 +150,12 @@ def find_repeated_lists(template: object, names: set[str]) -> list[object]:
             return [template]
         case dict():
             return [
-                found for part in template.values() for found in find_repeated_lists(part, names)
+                repeated
+                for part in template.values()
+                for repeated in find_repeated_lists(part, names)
             ]
         case list():
-            return [found for part in template for found in find_repeated_lists(part, names)]
+            return [repeated for part in template for repeated in find_repeated_lists(part, names)]
         case _:
             return []
 
@@ -295,7 +297,7 @@ class ServerMap(YamlSection, frozen=True, kw_only=True):
     def tools(self) -> tuple[str, ...]:
         """The name of every tool that is called."""
         every = (getattr(self, key) for key in _SECTIONS if key != "server")
-        return tuple(each.tool for each in every if each is not None)
+        return tuple(call.tool for call in every if call is not None)
 
     @property
     def offers(self) -> frozenset[Offer]:
@@ -316,7 +318,7 @@ class ServerMap(YamlSection, frozen=True, kw_only=True):
     @property
     def is_named(self) -> bool:
         """Whether memories on one server are separated by name."""
-        return all("memory" in find_places(each.arguments) for each in (self.ingest, self.search))
+        return all("memory" in find_places(call.arguments) for call in (self.ingest, self.search))
 
     @property
     def is_shared(self) -> bool:
@@ -330,25 +332,25 @@ class ServerMap(YamlSection, frozen=True, kw_only=True):
 def read_server_map(path: Path) -> ServerMap:
     """The map, `{here}` filled in; UsageError names the file, line and key."""
     document = read_document(path)
-    found = parse_section(document, ServerMap, _SECTIONS, place="{state_dir}")
+    spec = parse_section(document, ServerMap, _SECTIONS, place="{state_dir}")
     try:
-        _check_map(found)
+        _check_map(spec)
     except _MapProblem as problem:
         key, message = problem.args
         raise UsageError(f"{document.describe_place(*key.split('.'))}: {key} {message}") from None
     here = {"here": str(path.resolve().parent)}
     server = msgspec.structs.replace(
-        found.server,
-        command=tuple(str(fill_template(word, here)) for word in found.server.command),
-        env={name: str(fill_template(text, here)) for name, text in found.server.env.items()},
+        spec.server,
+        command=tuple(str(fill_template(word, here)) for word in spec.server.command),
+        env={name: str(fill_template(text, here)) for name, text in spec.server.env.items()},
     )
     return msgspec.structs.replace(
-        found,
+        spec,
         server=server,
         **{
             key: msgspec.structs.replace(call, arguments=fill_arguments(call.arguments, here))
             for key in _SECTIONS
-            if key != "server" and (call := getattr(found, key)) is not None
+            if key != "server" and (call := getattr(spec, key)) is not None
         },
     )
 
@@ -411,9 +413,9 @@ def _check_argument(key: str, template: object, allowed: set[str], needed: str =
 
 
 def _check_place(key: str, template: object, allowed: set[str]) -> None:
-    known = allowed | {"state_dir", "here"}
-    for name in sorted(find_places(template) - known):
-        there_are = ", ".join(f"{{{each}}}" for each in sorted(known))
+    places = allowed | {"state_dir", "here"}
+    for name in sorted(find_places(template) - places):
+        there_are = ", ".join(f"{{{place}}}" for place in sorted(places))
         raise _MapProblem(key, f"has a place {{{name}}} that nothing fills; there are {there_are}")
 
 
@@ -469,7 +471,7 @@ def _check_memory(spec: ServerMap) -> None:
     arguments = (spec.ingest.arguments, spec.search.arguments)
     if is_running and spec.snapshots is not None:
         raise _MapProblem("snapshots", "needs a server of our own; leave it out beside a url")
-    if any("memory" in find_places(each) for each in arguments) and not spec.is_named:
+    if any("memory" in find_places(template) for template in arguments) and not spec.is_named:
         raise _MapProblem(
             "ingest", "has {memory} in one of ingest and search alone; use it in both"
         )
@@ -479,7 +481,7 @@ def _check_memory(spec: ServerMap) -> None:
             f"is {spec.max_shards}, but the server holds one memory at a time; use {{memory}} "
             "in the arguments of ingest and search to keep several apart",
         )
-    if is_running and any("state_dir" in find_places(each) for each in arguments):
+    if is_running and any("state_dir" in find_places(template) for template in arguments):
         raise _MapProblem(
             "ingest", "has {state_dir}, which a running server does not have; remove it"
         )

@@ -59,7 +59,7 @@ def parse_hits(reply: ToolReply, search: ListSpec) -> list[ToolHit]:
         return _match_hits(reply.text, search)
     if search.text is None:
         return [ToolHit(text=text) for text in reply.texts]
-    return [_build_hit(found, search) for found in _list_results(reply, search)]
+    return [_build_hit(result, search) for result in _list_results(reply, search)]
 
 
 def read_new_id(reply: ToolReply, search: ListSpec) -> str | None:
@@ -70,13 +70,13 @@ def read_new_id(reply: ToolReply, search: ListSpec) -> str | None:
     if document is None:
         with suppress(msgspec.DecodeError):
             document = decode_untrusted_json(reply.text, object)
-    found = _follow_path(document, search.id)
-    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else None
+    new_id = _follow_path(document, search.id)
+    return str(new_id) if isinstance(new_id, str | int) and not isinstance(new_id, bool) else None
 
 
 def _match_hits(reply: str, search: ListSpec) -> list[ToolHit]:
-    found = find_matches(search.pattern or "", reply, f"{search.section}.pattern")
-    hits = [_build_matched_hit(match) for match in found]
+    matches = find_matches(search.pattern or "", reply, f"{search.section}.pattern")
+    hits = [_build_matched_hit(match) for match in matches]
     if hits or not reply.strip() or (search.nothing is not None and search.nothing in reply):
         return hits
     raise NotAnAnswer(
@@ -98,15 +98,15 @@ def _build_matched_hit(match: "regex.Match[str]") -> ToolHit:
 def _list_results(reply: ToolReply, search: ListSpec) -> Sequence[object]:
     if search.results is None:
         return [_decode_json(text, search) for text in reply.texts]
-    found = _follow_path(reply.structured, search.results)
-    if not isinstance(found, list):
-        found = _follow_path(_decode_json(reply.text, search), search.results)
-    if not isinstance(found, list):
+    results = _follow_path(reply.structured, search.results)
+    if not isinstance(results, list):
+        results = _follow_path(_decode_json(reply.text, search), search.results)
+    if not isinstance(results, list):
         raise NotAnAnswer(
             f"the tool {search.tool} replied {_quote_text(reply.text)}, which has no list at "
             f"{search.results!r}; correct {search.section}.results of the map"
         )
-    return found
+    return results
 
 
 def _decode_json(text: str, search: ListSpec) -> object:
@@ -141,7 +141,7 @@ def _build_hit(found: object, search: ListSpec) -> ToolHit:
 
 def _join_text(value: object) -> str | None:
     """A text, or several texts joined by line breaks; None for anything else."""
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "\n".join(value)
     return value if isinstance(value, str) else None
 

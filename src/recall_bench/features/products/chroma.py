@@ -52,21 +52,21 @@ class Chroma(StoreAdapter):
         self, question: str, limit: int, sessions: Sequence[str] | None
     ) -> list[dict[str, object]]:
         """The nearest notes; the score is the cosine."""
-        found = self._collection.query(
+        rows = self._collection.query(
             query_embeddings=self.embedder.embed([question]),
             n_results=limit,
             where={"session": {"$in": list(sessions)}} if sessions else None,
             include=["metadatas", "distances"],
         )
-        pairs = zip(found["metadatas"][0], found["distances"][0], strict=True)
+        pairs = zip(rows["metadatas"][0], rows["distances"][0], strict=True)
         return [build_note_passage(metadata, 1 - distance) for metadata, distance in pairs]
 
     def list_notes(self) -> list[StoredNote]:
         """The notes in the collection."""
-        found = self._collection.get(include=["metadatas"])
+        rows = self._collection.get(include=["metadatas"])
         return [
             build_stored_note(key, metadata)
-            for key, metadata in zip(found["ids"], found["metadatas"], strict=True)
+            for key, metadata in zip(rows["ids"], rows["metadatas"], strict=True)
         ]
 
     def erase_notes(self, keys: Sequence[str]) -> None:

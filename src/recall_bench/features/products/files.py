@@ -44,8 +44,8 @@ class MarkdownFiles(NoteEraser, NoteFinder):
     @property
     def version(self) -> str:
         """The version of grep."""
-        found = re.search(r"\d+\.\d[\w.-]*", _run_program("grep", "--version").stdout.decode())
-        return found[0] if found else UNDECLARED
+        match = re.search(r"\d+\.\d[\w.-]*", _run_program("grep", "--version").stdout.decode())
+        return match[0] if match else UNDECLARED
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Write the day's file, a line a note."""
@@ -95,13 +95,13 @@ class MarkdownFiles(NoteEraser, NoteFinder):
         """The notes in the files; the key is the file and the line."""
         for path in sorted(self.state_dir.glob("day-*.md")):
             heading, *lines = _read_lines(path)
-            found = _HEADING.fullmatch(heading)
+            title = _HEADING.fullmatch(heading)
             for number, line in enumerate(lines, start=2):
                 if note := _NOTE.fullmatch(line):
                     yield StoredNote(
                         key=f"{path.name}:{number}",
                         text=note["quoted"],
-                        episode=(found and found["episode"]) or "",
+                        episode=(title and title["episode"]) or "",
                         session=note["session"] or NO_SESSION,
                         day=_parse_day(path),
                     )
@@ -115,9 +115,9 @@ class MarkdownFiles(NoteEraser, NoteFinder):
         for name, numbers in meant.items():
             path = self.state_dir / name
             lines = _read_lines(path)
-            kept = [line for number, line in enumerate(lines, 1) if number not in numbers]
-            if any(map(_NOTE.fullmatch, kept)):
-                _write_lines(path, kept)
+            rest = [line for number, line in enumerate(lines, 1) if number not in numbers]
+            if any(map(_NOTE.fullmatch, rest)):
+                _write_lines(path, rest)
             else:
                 path.unlink()
         return sum(map(len, meant.values()))
@@ -127,8 +127,8 @@ class MarkdownFiles(NoteEraser, NoteFinder):
             return []
         patterns = [option for word in sorted(words) for option in ("-e", word)]
         hits: list[GrepHit] = []
-        for found in _run_grep(self.state_dir, "-n", "-i", "-w", "-F", *patterns):
-            file, line, text = found.split(":", 2)
+        for row in _run_grep(self.state_dir, "-n", "-i", "-w", "-F", *patterns):
+            file, line, text = row.split(":", 2)
             if note := _NOTE.fullmatch(text):
                 shared = words.intersection(_WORD.findall(text.lower()))
                 session = note["session"] or NO_SESSION

@@ -122,17 +122,17 @@ class Graphiti(ProductAdapter):
         from graphiti_core.nodes import EpisodicNode
         from graphiti_core.search.search_config_recipes import EDGE_HYBRID_SEARCH_RRF
 
-        seen = list_visible_labels(context) if self.honours_sessions else None
+        labels = list_visible_labels(context) if self.honours_sessions else None
         # Graphiti's plain search is this one without the scores.
         config = EDGE_HYBRID_SEARCH_RRF.model_copy(update={"limit": context.top_k or self.k})
         with self._errors.translate():
             results = await self._graph.search_(
                 _PUNCTUATION.sub(" ", question),
                 config=config,
-                group_ids=None if seen is None else [self._name_group(each) for each in seen],
+                group_ids=None if labels is None else [self._name_group(label) for label in labels],
             )
-        wanted = sorted({fact.episodes[0] for fact in results.edges if fact.episodes})
-        episodes = await EpisodicNode.get_by_uuids(self._driver, wanted) if wanted else []
+        episode_ids = sorted({fact.episodes[0] for fact in results.edges if fact.episodes})
+        episodes = await EpisodicNode.get_by_uuids(self._driver, episode_ids) if episode_ids else []
         by_id = {episode.uuid: episode for episode in episodes}
         return {
             "passages": [
@@ -182,19 +182,19 @@ def _build_graph(driver: Any, endpoint: str) -> Any:  # noqa: ANN401  Graphiti's
 
 def _build_passage(fact: Any, episode: Any, score: float) -> dict[str, object]:  # noqa: ANN401
     """A fact with the day from which it holds, or else the day of its episode."""
-    kept: dict[str, object] = {"session": label_session(None)}
+    metadata: dict[str, object] = {"session": label_session(None)}
     since: date | None = None if fact.valid_at is None else fact.valid_at.date()
     if episode is not None:
-        kept |= {
+        metadata |= {
             "piece": episode.name,
             "day": int(episode.name.partition("-")[0]),
             "session": episode.source_description,
         }
         since = since or episode.valid_at.date()
     if since is not None:
-        kept["date"] = since.isoformat()
+        metadata["date"] = since.isoformat()
     text = fact.fact if fact.invalid_at is None else f"{fact.fact} (until {fact.invalid_at.date()})"
-    return build_service_passage(text, kept, score, result_id=fact.uuid)
+    return build_service_passage(text, metadata, score, result_id=fact.uuid)
 
 
 product = Product(Graphiti, needs=("graphiti_core", "kuzu"), wants_endpoint=True)

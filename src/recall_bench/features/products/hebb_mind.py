@@ -105,18 +105,20 @@ class HebbMind(ProductAdapter):
 
     def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The results in Hebb's order; the score is the relevance of each by itself."""
-        asked: dict[str, object] = {
+        request: dict[str, object] = {
             "query": question,
             "top_k": min(context.top_k or self.k, _MAX_RESULTS),
         }
         sessions = self.list_sessions(context)
         if sessions is not None:
-            asked["partition_ids"] = [
+            request["partition_ids"] = [
                 name for session in sessions for name in self._list_partitions(session)
             ]
-        found = self._call("POST", "/search", asked)
+        reply = self._call("POST", "/search", request)
         return {
-            "passages": [_build_passage(each["memory"], each["score"]) for each in found["results"]]
+            "passages": [
+                _build_passage(result["memory"], result["score"]) for result in reply["results"]
+            ]
         }
 
     def teardown(self) -> None:

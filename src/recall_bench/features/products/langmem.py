@@ -79,20 +79,20 @@ class LangMem(StoreAdapter):
     ) -> list[dict[str, object]]:
         """The nearest notes; the score is the cosine."""
         filters = [None] if sessions is None else [{"session": session} for session in sessions]
-        found: list[Any] = []
+        items: list[Any] = []
         for only in filters:
             arguments = {"query": question, "limit": limit, "filter": only}
             call = {"type": "tool_call", "id": "1", "name": "search_memory", "args": arguments}
-            found += self._search_tool.invoke(call).artifact
-        found.sort(key=lambda item: item.score, reverse=True)
-        return [build_note_passage(item.value, item.score) for item in found[:limit]]
+            items += self._search_tool.invoke(call).artifact
+        items.sort(key=lambda item: item.score, reverse=True)
+        return [build_note_passage(item.value, item.score) for item in items[:limit]]
 
     def list_notes(self) -> Iterator[StoredNote]:
         """The notes in the store."""
-        seen = 0
-        while found := self._store.search(_NAMESPACE, limit=_PAGE, offset=seen):
-            yield from (build_stored_note(item.key, item.value) for item in found)
-            seen += len(found)
+        offset = 0
+        while items := self._store.search(_NAMESPACE, limit=_PAGE, offset=offset):
+            yield from (build_stored_note(item.key, item.value) for item in items)
+            offset += len(items)
 
     def erase_notes(self, keys: Sequence[str]) -> None:
         """Delete them from the store."""

@@ -49,8 +49,8 @@ class Letta(ServiceAdapter):
 
     async def create_place(self) -> bool:
         """Create an archive."""
-        wanted = {} if self.embedding is None else {"embedding": self.embedding}
-        archive = await self._client.archives.create(name=self._name, **wanted)
+        options = {} if self.embedding is None else {"embedding": self.embedding}
+        archive = await self._client.archives.create(name=self._name, **options)
         self._archive = archive.id
         return not await self._client.passages.search(archive_id=self._archive, limit=1)
 

@@ -77,8 +77,8 @@ class LlamaIndex(FolderAdapter):
         if sessions is not None:
             own = MetadataFilter(key="session_id", value=list(sessions), operator=FilterOperator.IN)
             self._block.query_kwargs = {"filters": MetadataFilters(filters=[own])}
-        found = await self._block.aget([ChatMessage(role="user", content=question)])
-        return {"passages": [{"text": text} for text in _MESSAGE.findall(found)]}
+        context_text = await self._block.aget([ChatMessage(role="user", content=question)])
+        return {"passages": [{"text": text} for text in _MESSAGE.findall(context_text)]}
 
     async def reopen(self) -> None:
         """Open what an earlier process left in the folder."""

@@ -89,8 +89,8 @@ class Mem0(StoreAdapter):
         if sessions is not None:
             filters["session"] = {"in": list(sessions)}
         with _translate_errors():
-            found = self._memory.search(question, filters=filters, top_k=limit)
-        return [self._build_passage(memory) for memory in found["results"]]
+            reply = self._memory.search(question, filters=filters, top_k=limit)
+        return [self._build_passage(memory) for memory in reply["results"]]
 
     def stored_days(self) -> set[int] | None:
         """The days of the notes; None with `infer`, where a memory may come from several days."""

@@ -80,18 +80,16 @@ class MemPalace(StoreAdapter):
     ) -> list[dict[str, object]]:
         """The best drawers in the palace's own order; the score is the cosine."""
         rooms = [None] if sessions is None else [_name_room(session) for session in sessions]
-        found = _merge_rankings([self._search_room(question, limit, room) for room in rooms])[
-            :limit
-        ]
-        metadata = self._fetch_metadata([hit["drawer_id"] for hit in found])
-        return [build_note_passage(metadata[hit["drawer_id"]], hit["similarity"]) for hit in found]
+        hits = _merge_rankings([self._search_room(question, limit, room) for room in rooms])[:limit]
+        metadata = self._fetch_metadata([hit["drawer_id"] for hit in hits])
+        return [build_note_passage(metadata[hit["drawer_id"]], hit["similarity"]) for hit in hits]
 
     def list_notes(self) -> list[StoredNote]:
         """The drawers."""
-        found = self._drawers.get(include=["metadatas"])
+        drawers = self._drawers.get(include=["metadatas"])
         return [
             build_stored_note(key, metadata)
-            for key, metadata in zip(found.ids, found.metadatas, strict=True)
+            for key, metadata in zip(drawers.ids, drawers.metadatas, strict=True)
         ]
 
     def erase_notes(self, keys: Sequence[str]) -> None:
@@ -116,8 +114,8 @@ class MemPalace(StoreAdapter):
         reply = search_memories(question, self._palace, room=room, n_results=limit)
         if "error" in reply:
             raise RuntimeError(f"MemPalace could not search: {reply['error']}")
-        found: list[dict[str, Any]] = reply["results"]
-        return found
+        results: list[dict[str, Any]] = reply["results"]
+        return results
 
     def _fetch_metadata(self, ids: Sequence[str]) -> dict[str, dict[str, object]]:
         """The metadata of drawers, which a search does not return."""

@@ -89,19 +89,19 @@ class Product:
             raise UsageError(f"{self.name} needs a model endpoint, and none was started for it")
         if endpoint is not None and not self.takes_endpoint:
             raise UsageError(f"{self.name} has no use for a model endpoint; start none for it")
-        given = {"endpoint": endpoint} if self.takes_endpoint else {}
+        arguments = {"endpoint": endpoint} if self.takes_endpoint else {}
         # Default settings also decide what is found, so they belong on the card.
         defaults = {
             name: parameter.default
             for name, parameter in inspect.signature(self.adapter).parameters.items()
-            if name not in given and parameter.default is not inspect.Parameter.empty
+            if name not in arguments and parameter.default is not inspect.Parameter.empty
         }
         # A program that was started for a run is given a folder, which outlasts it.
         folder = os.environ.get(STATE_DIR)
         return build_python_system(
             self.adapter,
             {**defaults, **config},
-            given=given,
+            given=arguments,
             is_ours=True,
             state_dir=Path(folder) if folder else None,
             keeps_states=folder is not None,
@@ -128,8 +128,8 @@ class ProductEmbedder:
             return request_embeddings(self._endpoint, texts)
         from recall_bench.systems.models.static_embedding import embed
 
-        found: list[list[float]] = embed(texts).tolist()
-        return found
+        vectors: list[list[float]] = embed(texts).tolist()
+        return vectors
 
 
 @dataclass(kw_only=True, eq=False)

@@ -64,13 +64,13 @@ class Qdrant(StoreAdapter):
         if sessions is not None:
             own = models.FieldCondition(key="session", match=models.MatchAny(any=list(sessions)))
             allowed = models.Filter(must=[own])
-        found = self._client.query_points(
+        reply = self._client.query_points(
             "notes",
             query=self.embedder.embed([question])[0],
             query_filter=allowed,
             limit=limit,
         )
-        return [build_note_passage(point.payload, point.score) for point in found.points]
+        return [build_note_passage(point.payload, point.score) for point in reply.points]
 
     def list_notes(self) -> list[StoredNote]:
         """The points in the collection."""

@@ -326,11 +326,11 @@ async def wait_for_processing(
     until = time.monotonic() + timeout_s
     while True:
         try:
-            left = await waiting()
-            state, pause = f"was still processing {left} of what it was given", poll_s
+            count = await waiting()
+            state, pause = f"was still processing {count} of what it was given", poll_s
         except SystemBusy as busy:
-            left, state, pause = 1, f"did not say how far it was ({busy})", busy.retry_after_s
-        if not left:
+            count, state, pause = 1, f"did not say how far it was ({busy})", busy.retry_after_s
+        if not count:
             return
         pause = max(pause, poll_s)
         if time.monotonic() + pause > until:

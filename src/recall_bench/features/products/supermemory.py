@@ -50,8 +50,8 @@ class Supermemory(PolledServiceAdapter):
     async def create_place(self) -> bool:
         """A namespace exists once it holds a document."""
         with _ignore_missing():
-            found = await self._client.list(self._name, "documents", limit=1)
-            return not found.documents
+            reply = await self._client.list(self._name, "documents", limit=1)
+            return not reply.documents
         return True
 
     async def add_piece(self, piece: SessionPiece) -> None:

@@ -72,8 +72,8 @@ class Zep(PolledServiceAdapter):
         """Create a graph."""
         graph = await self._client.graph.create(name=self._name, idempotency_key=self._name)
         self._graph = graph.uuid_
-        found = await self._client.graph.episode.list(self._graph, page_size=1)
-        return not found.items
+        episodes = await self._client.graph.episode.list(self._graph, page_size=1)
+        return not episodes.items
 
     async def add_piece(self, piece: SessionPiece) -> None:
         """Add an episode."""

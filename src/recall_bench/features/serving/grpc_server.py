@@ -330,12 +330,12 @@ def _build_stream_handler(
     async def handle(
         received: AsyncIterator[Protobuf], context: Context
     ) -> AsyncIterator[Protobuf]:
-        async for each in received:
+        async for message in received:
             try:
-                await host.handle(decode_message(each, wire.IngestRequest))
+                await host.handle(decode_message(message, wire.IngestRequest))
             except BenchError as error:
-                await _refuse(context, error, "NOT_FOUND", f"day {each.day}: ")
-            yield ingested(day=each.day)
+                await _refuse(context, error, "NOT_FOUND", f"day {message.day}: ")
+            yield ingested(day=message.day)
 
     return handle
 

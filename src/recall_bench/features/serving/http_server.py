@@ -115,8 +115,8 @@ class _ServerApplication:
 
         try:
             path = request.scope["raw_path"].decode("ascii", "replace")
-            endpoint, asked = decode_request(request.method, path, body)
-            reply = encode_reply(await self._host.handle(asked))
+            endpoint, message = decode_request(request.method, path, body)
+            reply = encode_reply(await self._host.handle(message))
         except UnknownRoute as error:
             kind = "unsupported" if error.status in (404, 405) else "fault"
             headers = {"Allow": ", ".join(error.allow)} if error.allow else {}

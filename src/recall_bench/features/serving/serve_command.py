@@ -82,11 +82,11 @@ async def _serve_until_signal(system: "MemorySystem", serve: Serve, max_shards: 
     from recall_bench.systems.servers.host import SystemHost
     from recall_bench.systems.transports.child_environment import STATE_DIR
 
-    given = os.environ.get(STATE_DIR)
-    host = SystemHost(system, max_shards=max_shards, states=Path(given) if given else None)
-    wanted = (signal.SIGINT, signal.SIGTERM)
+    state_dir = os.environ.get(STATE_DIR)
+    host = SystemHost(system, max_shards=max_shards, states=Path(state_dir) if state_dir else None)
+    signals = (signal.SIGINT, signal.SIGTERM)
     try:
-        with anyio.CancelScope() as scope, cancel_on_signals(scope, wanted):
+        with anyio.CancelScope() as scope, cancel_on_signals(scope, signals):
             await serve(host)
     finally:
         with anyio.CancelScope(shield=True):

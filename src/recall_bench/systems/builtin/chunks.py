@@ -72,7 +72,7 @@ class Chunker:
                     for place, block in blocks
                 )
             case "session":
-                return tuple(_build_mixed_chunk(said) for said in _group_by_session(sentences))
+                return tuple(_build_mixed_chunk(part) for part in _group_by_session(sentences))
             case "paragraph":
                 groups = _group_sentences(sentences, None)
                 return tuple(_build_chunk(group, is_spoken=is_spoken) for group in groups)
@@ -80,10 +80,10 @@ class Chunker:
                 return tuple(self._split_windows(sentences))
 
     def _split_windows(self, sentences: Iterable[Sentence]) -> Iterator[Chunk]:
-        for said in _group_by_session(sentences):
+        for part in _group_by_session(sentences):
             group: list[Sentence] = []
             repeated = 0
-            for sentence in said:
+            for sentence in part:
                 fresh = len(group) > repeated
                 if fresh and _count_chars([*group, sentence]) > self.window_chars:
                     yield _build_mixed_chunk(group, repeated)

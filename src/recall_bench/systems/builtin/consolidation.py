@@ -39,11 +39,11 @@ class SentenceVectors:
         middle = np.einsum("ij->j", self.vectors)
         nearness = np.einsum("ij,j->i", self.vectors, middle)
         chosen: list[int] = []
-        seen: set[str] = set()
+        chosen_texts: set[str] = set()
         for place in np.argsort(-nearness, kind="stable").tolist():
-            if len(chosen) < most and self.texts[place] not in seen:
+            if len(chosen) < most and self.texts[place] not in chosen_texts:
                 chosen.append(place)
-                seen.add(self.texts[place])
+                chosen_texts.add(self.texts[place])
         chosen.sort()
         return SentenceVectors(tuple(self.texts[place] for place in chosen), self.vectors[chosen])
 
@@ -93,15 +93,15 @@ def summarise_day(episode: Episode) -> PeriodSummary:
         sentence for sentence in read_sentences(episode) if len(sentence.text) <= PIECE_CHARS
     ]
     texts = [sentence.with_lead for sentence in sentences]
-    seen: dict[str | None, list[int]] = {}
+    places_by_session: dict[str | None, list[int]] = {}
     for place, sentence in enumerate(sentences):
-        seen.setdefault(sentence.session, []).append(place)
+        places_by_session.setdefault(sentence.session, []).append(place)
     vectors = embed(texts)
     by_session = {
         session: SentenceVectors(
             tuple(texts[place] for place in places), vectors[places]
         ).select_central(LENGTHS["day"])
-        for session, places in seen.items()
+        for session, places in places_by_session.items()
     }
     return PeriodSummary(
         period="day",

@@ -76,19 +76,19 @@ def _counts_from_today(question: str) -> bool:
 def _find_spans(question: str, today: date) -> tuple[DateSpan, ...]:
     if not may_name_dates(question):
         return ()
-    found: list[tuple[DateSpan, int, int]] = []
+    spans: list[tuple[DateSpan, int, int]] = []
     for match in _DATE_PATTERN.finditer(question):
         span = _parse_match(match, today)
         if span is None:
             continue
-        if found and _is_range(question, found[-1][1], found[-1][2], match.start()):
-            earlier, start, _ = found.pop()
+        if spans and _is_range(question, spans[-1][1], spans[-1][2], match.start()):
+            earlier, start, _ = spans.pop()
             if earlier.first <= span.last:
                 span = DateSpan(earlier.first, span.last)
-            found.append((span, start, match.end()))
+            spans.append((span, start, match.end()))
         else:
-            found.append((span, match.start(), match.end()))
-    return tuple(span for span, _, _ in found)
+            spans.append((span, match.start(), match.end()))
+    return tuple(span for span, _, _ in spans)
 
 
 def _is_range(question: str, start: int, end: int, following: int) -> bool:

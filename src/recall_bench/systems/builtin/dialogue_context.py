@@ -113,18 +113,21 @@ def select_spread(
     import numpy as np
 
     k = len(best)
-    kept = k - round(share * k)
+    first_places = k - round(share * k)
     first = np.flatnonzero(np.diff(dialogue.sessions, prepend=-1))
     top = np.repeat(np.maximum.reduceat(scores, first), np.diff(first, append=len(scores)))
     tops = np.flatnonzero((scores == top) & (scores > 0))
-    others = np.setdiff1d(np.concatenate([best[kept:], tops]), best[:kept])
+    others = np.setdiff1d(np.concatenate([best[first_places:], tops]), best[:first_places])
     others = others[np.lexsort((-others, -scores[others]))]
-    chosen, seen = best[:kept].tolist(), set(dialogue.sessions[best[:kept]].tolist())
+    chosen, sessions_chosen = (
+        best[:first_places].tolist(),
+        set(dialogue.sessions[best[:first_places]].tolist()),
+    )
     passed: list[int] = []
     for number, session in zip(others.tolist(), dialogue.sessions[others].tolist(), strict=True):
-        if session in seen:
+        if session in sessions_chosen:
             passed.append(number)
         else:
-            seen.add(session)
+            sessions_chosen.add(session)
             chosen.append(number)
     return np.array([*chosen, *passed][:k], np.int64)

@@ -13,15 +13,15 @@ def find_exact_words(question: str) -> tuple[str, ...]:
 
     A name is a run of capitalised words; the first word of a sentence does not count.
     """
-    found: dict[str, None] = {}
+    exact_words: dict[str, None] = {}
     for quoted in _QUOTED.finditer(question):
-        found[next(filter(None, quoted.groups())).strip(" .,;:?!").lower()] = None
+        exact_words[next(filter(None, quoted.groups())).strip(" .,;:?!").lower()] = None
     for code in _CODE.finditer(question):
-        found[code[0].lower()] = None
+        exact_words[code[0].lower()] = None
     for name in _NAME.finditer(question):
         words = name[0].removesuffix("'s").removesuffix("’s").split()
         if _SENTENCE_START.search(question[: name.start()]):
             words = words[1:]
         if words and words != ["I"]:
-            found[" ".join(words).lower()] = None
-    return tuple(word for word in found if word)
+            exact_words[" ".join(words).lower()] = None
+    return tuple(word for word in exact_words if word)

@@ -37,8 +37,8 @@ def build_test(scope: EraseScope, value: str, latest: date | None) -> EntryTest:
     """The test of the chunks that a request to erase names."""
     match scope:
         case EraseScope.FORGET:
-            wanted = list_stems(value, is_question=True)
-            return lambda _, chunk: bool(wanted) and wanted <= list_stems(chunk.search_text)
+            stems = list_stems(value, is_question=True)
+            return lambda _, chunk: bool(stems) and stems <= list_stems(chunk.search_text)
         case EraseScope.DELETE:
             return lambda document, _: document.episode == value
         case EraseScope.SESSION:
@@ -77,10 +77,10 @@ def subtract_entries(
     index: PassageIndex, prepared: Sequence[PreparedDocument], is_erased: EntryTest
 ) -> Remainder:
     """What is left without the entries that a test names, and the summaries made from them."""
-    held = list(_list_documents(index, prepared))
+    everything = list(_list_documents(index, prepared))
     places = {
         (chunk.session, document.on)
-        for document in held
+        for document in everything
         if document.summary in (None, "day")
         for chunk in document.chunks
         if is_erased(document, chunk)
@@ -96,12 +96,12 @@ def subtract_entries(
         return not (is_derived or is_erased(document, chunk))
 
     def clean_summary(made: PeriodSummary) -> PeriodSummary:
-        kept = {
+        by_session = {
             session: sentences
             for session, sentences in made.by_session.items()
             if not is_touched(session, made.period, made.on)
         }
-        return replace(made, by_session=kept)
+        return replace(made, by_session=by_session)
 
     def clean_document(document: IndexedDocument) -> IndexedDocument | None:
         chunks = tuple(chunk for chunk in document.chunks if keeps(document, chunk))
@@ -110,11 +110,11 @@ def subtract_entries(
         return replace(document, chunks=chunks, words=(), lowercase=())
 
     waiting: list[PreparedDocument] = []
-    for each in prepared:
-        summary = None if each.summary is None else clean_summary(each.summary)
-        document = clean_document(each.document)
+    for one in prepared:
+        summary = None if one.summary is None else clean_summary(one.summary)
+        document = clean_document(one.document)
         if document is not None or (summary is not None and summary.by_session):
-            document = document or replace(each.document, chunks=(), words=(), lowercase=())
+            document = document or replace(one.document, chunks=(), words=(), lowercase=())
             waiting.append(PreparedDocument(document=document, summary=summary))
     periods = index.open_periods
     return Remainder(
@@ -125,7 +125,9 @@ def subtract_entries(
             month=tuple(map(clean_summary, periods.month)),
             last=None if periods.last is None else clean_summary(periods.last),
         ),
-        count=sum(not keeps(document, chunk) for document in held for chunk in document.chunks),
+        count=sum(
+            not keeps(document, chunk) for document in everything for chunk in document.chunks
+        ),
     )
 
 
@@ -152,11 +154,11 @@ def _list_documents(
 ) -> Iterator[IndexedDocument]:
     """Each document once: those of the index, and those that wait, with their summaries."""
     yield from index.documents
-    known = {id(document) for document in index.documents}
-    for each in prepared:
-        if id(each.document) in known:
+    indexed = {id(document) for document in index.documents}
+    for waiting in prepared:
+        if id(waiting.document) in indexed:
             continue
-        yield each.document
-        made = each.summary
-        if made is not None:
-            yield replace(each.document, chunks=made.chunks, summary=made.period)
+        yield waiting.document
+        summary = waiting.summary
+        if summary is not None:
+            yield replace(waiting.document, chunks=summary.chunks, summary=summary.period)

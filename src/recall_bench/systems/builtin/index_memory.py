@@ -117,7 +117,9 @@ class IndexMemory:
                 self._prepared = []
             else:
                 oldest = self._prepared[-1].document.day - self._window + 1
-                self._prepared = [each for each in self._prepared if each.document.day >= oldest]
+                self._prepared = [
+                    waiting for waiting in self._prepared if waiting.document.day >= oldest
+                ]
                 self._index = self.indexer.extend(PassageIndex(), self._prepared)
             if self._kept_days is not None:
                 self._erase_entries(EraseScope.DAYS, self._kept_days)
@@ -233,7 +235,8 @@ class IndexMemory:
             indexer, answerer = fresh.indexer, fresh.answerer
             index = indexer.build_index(rest.documents, rest.open_periods)
             prepared = [
-                indexer.index_document(each.document, each.summary) for each in rest.prepared
+                indexer.index_document(waiting.document, waiting.summary)
+                for waiting in rest.prepared
             ]
             # All at once and last: an embedder that fails leaves the memory as it was.
             self.indexer, self.answerer = indexer, answerer

@@ -203,17 +203,17 @@ Options = TypeVar("Options", bound=Record)
 def read_options(system: str, config: Mapping[str, object], kind: type[Options]) -> Options:
     """The settings; UsageError if one is unknown or its value is out of range."""
     config = _rename_settings(config, kind)
-    known = [field.name for field in msgspec.structs.fields(kind)]
+    names = [field.name for field in msgspec.structs.fields(kind)]
     for key in config:
-        if key not in known:
+        if key not in names:
             raise UsageError(
-                f"the system {system!r} has no setting {key!r}; {_suggest_setting(key, known)}"
+                f"the system {system!r} has no setting {key!r}; {_suggest_setting(key, names)}"
             )
     try:
         return msgspec.convert(dict(config), kind, strict=False)
     except msgspec.ValidationError as wrong:
-        said = str(wrong).removesuffix(" - at `$`")
-        raise UsageError(f"the system {system!r} cannot be set so: {said}") from wrong
+        problem = str(wrong).removesuffix(" - at `$`")
+        raise UsageError(f"the system {system!r} cannot be set so: {problem}") from wrong
 
 
 def _rename_settings(config: Mapping[str, object], kind: type[Record]) -> Mapping[str, object]:

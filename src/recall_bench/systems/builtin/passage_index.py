@@ -160,8 +160,8 @@ class PassageIndex:
         """Neighbouring chunks of one document as one; overlapping text appears once."""
         first, *rest = (self.get(number) for number in numbers)
         text = first.chunk.text
-        for found in rest:
-            text = join_chunks(text, found.chunk)
+        for passage in rest:
+            text = join_chunks(text, passage.chunk)
         return IndexedPassage(first.document, replace(first.chunk, text=text))
 
     def get_words(self, number: int) -> NDArray[np.int32]:
@@ -218,13 +218,13 @@ class Indexer:
         prepared: Sequence[PreparedDocument],
         open_periods: OpenPeriods,
     ) -> PassageIndex:
-        documents = [each.document for each in prepared]
+        documents = [one.document for one in prepared]
         sizes = accumulate((len(document.chunks) for document in documents), initial=len(index))
         postings, words = index.postings, index.words
         if self.vocabulary:
             from recall_bench.systems.builtin.word_index import Bm25Index, Postings
 
-            counts = [each.counts for each in prepared if each.counts]
+            counts = [one.counts for one in prepared if one.counts]
             postings = (postings or Postings.create_empty()).extend(counts)
             words = Bm25Index(postings, self.formula) if self.formula else None
         return PassageIndex(
@@ -286,7 +286,7 @@ def _append_vectors(
 ) -> tuple[NDArray[np.float32], ...]:
     import numpy as np
 
-    rows = [each.vectors for each in prepared if each.vectors is not None]
+    rows = [one.vectors for one in prepared if one.vectors is not None]
     if blocks and len(blocks[-1]) < BLOCK_ROWS:
         blocks, rows = blocks[:-1], [blocks[-1], *rows]
     return (*blocks, np.concatenate(rows)) if rows else blocks
@@ -308,7 +308,7 @@ def _append_turns(
     chunks = [document.chunks for document in documents]
     if index.dialogue is not None:
         return index.dialogue.append(chunks)
-    if all(chunk.turn is None for each in chunks for chunk in each):
+    if all(chunk.turn is None for document_chunks in chunks for chunk in document_chunks):
         return None
     from recall_bench.systems.builtin.dialogue_context import DialogueTurns
 
@@ -339,7 +339,7 @@ def measure_index(
     The word vectors that all memories of a process share belong to none of them.
     """
     size = 0
-    documents = (*index.documents, *(each.document for each in prepared))
+    documents = (*index.documents, *(waiting.document for waiting in prepared))
     for document in {id(document): document for document in documents}.values():
         size += count_bytes(chunk.search_text for chunk in document.chunks)
         size += count_bytes(document.lowercase) + sum(words.nbytes for words in document.words)
@@ -349,7 +349,7 @@ def measure_index(
         for sentences in summary.by_session.values():
             size += count_bytes(sentences.texts) + sentences.vectors.nbytes
     arrays = (
-        *(part for each in prepared for part in (each.counts, each.vectors)),
+        *(part for waiting in prepared for part in (waiting.counts, waiting.vectors)),
         *(index.postings, index.words, index.dialogue, *index.vectors),
         *(indexer.vocabulary, indexer.lexicon),
     )

@@ -35,17 +35,17 @@ def score_exact_words(index: PassageIndex, question: str) -> NDArray[np.float32]
     """The share of the question's exact words in each passage."""
     import numpy as np
 
-    held = np.zeros(len(index), np.float32)
-    wanted = find_exact_words(question)
-    if not wanted:
-        return held
+    matches = np.zeros(len(index), np.float32)
+    exact_words = find_exact_words(question)
+    if not exact_words:
+        return matches
     texts = [text for document in index.documents for text in document.lowercase]
-    for word in wanted:
+    for word in exact_words:
         whole = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
         # Few passages contain the letters at all; only those need the slower search.
         near = [place for place, text in enumerate(texts) if word in text]
-        held[[place for place in near if whole.search(texts[place])]] += 1
-    return held / np.float32(len(wanted))
+        matches[[place for place in near if whole.search(texts[place])]] += 1
+    return matches / np.float32(len(exact_words))
 
 
 RANK_OFFSET = 60
@@ -109,12 +109,12 @@ class PassageSearch:
     def __call__(self, index: PassageIndex, question: Question) -> Answer:
         """Quote the best passages, or say that there is no record."""
         hits = self.find(index, question)
-        shown = self._expand_hits(index, hits)
-        passages = tuple(found.to_passage(score) for found, score in shown)
-        if not shown or hits.support < self.threshold:
+        expanded = self._expand_hits(index, hits)
+        passages = tuple(passage.to_passage(score) for passage, score in expanded)
+        if not expanded or hits.support < self.threshold:
             return answer_no_record(passages)
-        read = [found.to_reading() for found, _ in shown[: self.quotes]]
-        return Answer(text=load_writer().write(question, read), passages=passages)
+        readings = [passage.to_reading() for passage, _ in expanded[: self.quotes]]
+        return Answer(text=load_writer().write(question, readings), passages=passages)
 
     def find(self, index: PassageIndex, question: Question) -> SearchHits:
         """The k best passages; of equals, the later one is better."""
@@ -169,9 +169,11 @@ class PassageSearch:
             return second
         if self.score_passages is not None:
             texts = [index.get(number).chunk.search_text for number in numbers.tolist()]
-            found = np.asarray(self.score_passages(question.text, texts), np.float64)
-            span = found.max() - found.min()
-            second[numbers] = (found - found.min() + span / 100 + 1e-9) / (span * 1.01 + 1e-9)
+            model_scores = np.asarray(self.score_passages(question.text, texts), np.float64)
+            span = model_scores.max() - model_scores.min()
+            second[numbers] = (model_scores - model_scores.min() + span / 100 + 1e-9) / (
+                span * 1.01 + 1e-9
+            )
             return second
         if self.lexicon is None:
             return second
@@ -192,14 +194,14 @@ class PassageSearch:
         scored = zip(hits.numbers, hits.scores, strict=True)
         if not self.neighbours:
             return [(index.get(number), score) for number, score in scored]
-        found: list[tuple[IndexedPassage, float]] = []
+        expanded: list[tuple[IndexedPassage, float]] = []
         taken: set[int] = set()
         for number, score in scored:
             if number not in taken:
                 around = _clip_range(index.find_neighbours(number, self.neighbours), number, taken)
                 taken.update(around)
-                found.append((index.merge_range(around), score))
-        return found
+                expanded.append((index.merge_range(around), score))
+        return expanded
 
     def _score_words(self, index: PassageIndex, question: Question) -> NDArray[np.float32]:
         import numpy as np
@@ -311,5 +313,7 @@ def mask_session(index: PassageIndex, session: str) -> NDArray[np.float32]:
     import numpy as np
 
     allowed = (None, session)
-    seen = (chunk.session in allowed for document in index.documents for chunk in document.chunks)
-    return np.fromiter(seen, np.float32, len(index))
+    is_visible = (
+        chunk.session in allowed for document in index.documents for chunk in document.chunks
+    )
+    return np.fromiter(is_visible, np.float32, len(index))

@@ -60,21 +60,23 @@ class RandomAnswerer:
 
     def __call__(self, index: PassageIndex, question: Question) -> Answer:
         """Quote the passages drawn first."""
-        found = [index.get(number) for number in self._draw_numbers(len(index), question.id)]
-        if not found:
+        drawn_passages = [
+            index.get(number) for number in self._draw_numbers(len(index), question.id)
+        ]
+        if not drawn_passages:
             return answer_no_record()
-        passages = tuple(each.to_passage() for each in found)
-        read = [each.to_reading() for each in found[: self.quotes]]
-        return Answer(text=load_writer().write(question, read), passages=passages)
+        passages = tuple(passage.to_passage() for passage in drawn_passages)
+        readings = [passage.to_reading() for passage in drawn_passages[: self.quotes]]
+        return Answer(text=load_writer().write(question, readings), passages=passages)
 
     def _draw_numbers(self, size: int, lot: str) -> list[int]:
         digest = sha256(f"{self.seed}\0{lot}".encode()).digest()
-        drawn: dict[int, None] = {}
+        numbers: dict[int, None] = {}
         for draw in generate_numbers(int.from_bytes(digest[:4], "big")):
-            if len(drawn) == min(self.k, size):
+            if len(numbers) == min(self.k, size):
                 break
-            drawn.setdefault(int(draw * size))
-        return list(drawn)
+            numbers.setdefault(int(draw * size))
+        return list(numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,33 +104,33 @@ class FullContextAnswerer:
         passages = tuple(self._fill_budget(index, order, shares.tolist()))
         if not 0 < shares[order[0]] >= self.threshold:
             return answer_no_record(passages)
-        read = [
+        readings = [
             index.merge_range(index.find_neighbours(number, 1)).to_reading()
             for number in order[: self.quotes]
         ]
-        return Answer(text=load_writer().write(question, read), passages=passages)
+        return Answer(text=load_writer().write(question, readings), passages=passages)
 
     def compute_shares(self, index: PassageIndex, question: Question) -> NDArray[np.float64]:
         """The share of the question's words in each passage."""
         import numpy as np
 
         query = self.vocabulary.parse_query(question.text)
-        held = np.zeros(len(index))
+        matches = np.zeros(len(index))
         if index.postings is not None:
             for term in set(index.postings.select_present(query)):
-                held[index.postings.get_passages(term)] += 1
-        return held / max(len(set(query.known)) + query.unknown, 1)
+                matches[index.postings.get_passages(term)] += 1
+        return matches / max(len(set(query.known)) + query.unknown, 1)
 
     def _fill_budget(
         self, index: PassageIndex, order: list[int], shares: list[float]
     ) -> Iterator[Passage]:
-        left = self.budget
+        rest = self.budget
         for number in order:
-            found = index.get(number)
-            left -= len(found.chunk.text)
-            if left < 0:
+            passage = index.get(number)
+            rest -= len(passage.chunk.text)
+            if rest < 0:
                 return
-            yield found.to_passage(round(shares[number], 6))
+            yield passage.to_passage(round(shares[number], 6))
 
 
 def cite_passages(
@@ -139,14 +141,14 @@ def cite_passages(
     `fed` has the id and date of the episode of each day. Passages of other sessions are there only
     if the asker may see them; their sessions are not named then.
     """
-    found: list[Passage] = []
+    cited: list[Passage] = []
     for passage in passages:
         episode, on = fed.get(passage.day or 0, ("", None))
         if on is not None:
             is_named = question.session in {PRINCIPAL, passage.source}
             session = passage.source if is_named and passage.source != episode else None
-            found.append(passage.replace(text=format_quote(passage.text, on, session)))
-    return tuple(found)
+            cited.append(passage.replace(text=format_quote(passage.text, on, session)))
+    return tuple(cited)
 
 
 def _find_gold(

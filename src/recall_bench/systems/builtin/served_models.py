@@ -69,8 +69,8 @@ class ServedModels:
         if not texts:
             return np.zeros((0, self.dimensions or 0), np.float32)
         with _translate_faults("make vectors"):
-            found = request_embeddings(self.endpoint, texts)
-        return normalise_vectors(np.asarray(found, np.float32))
+            embeddings = request_embeddings(self.endpoint, texts)
+        return normalise_vectors(np.asarray(embeddings, np.float32))
 
     def _embed_question(self, text: str) -> NDArray[np.float32]:
         """The vector of a question; the endpoint remembers those that it made."""

@@ -40,8 +40,8 @@ _NUMBER_BYTES = 4
 
 def split_passage(text: str) -> list[str]:
     """The words of a passage in lower case; stems where it is not in English."""
-    found = split_multilingual_terms(text)
-    return _WORD.findall(text) if found is None else found
+    words = split_multilingual_terms(text)
+    return _WORD.findall(text) if words is None else words
 
 
 @cache
@@ -61,9 +61,9 @@ def list_stop_words() -> frozenset[str]:
 
 def split_question(text: str) -> list[str]:
     """The words of a question without stop words; stems where it is not in English."""
-    found = split_multilingual_terms(text.lower(), is_question=True)
-    if found is not None:
-        return found
+    words = split_multilingual_terms(text.lower(), is_question=True)
+    if words is not None:
+        return words
     stop_words = list_stop_words()
     return [word for word in _WORD.findall(text.lower()) if word not in stop_words]
 
@@ -171,18 +171,18 @@ class Vocabulary:
         )
 
     def _number_words(self, words: Sequence[str]) -> list[int]:
-        known, stems = self._words, self._stems
+        numbers, stems = self._words, self._stems
         for word in words:
-            if word not in known:
-                known[word] = stems.setdefault(self._stem(word), len(stems))
-        return [known[word] for word in words]
+            if word not in numbers:
+                numbers[word] = stems.setdefault(self._stem(word), len(stems))
+        return [numbers[word] for word in words]
 
     def parse_query(self, question: str) -> TermQuery:
         """The terms of a question; the vocabulary does not change."""
         stems = _stem_question(question)
         numbers = [self._stems.get(stem) for stem in stems]
-        known = tuple(number for number in numbers if number is not None)
-        return TermQuery(known=known, unknown=len(stems) - len(known))
+        known_terms = tuple(number for number in numbers if number is not None)
+        return TermQuery(known=known_terms, unknown=len(stems) - len(known_terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,15 +291,19 @@ class Bm25Index:
         import numpy as np
 
         present = self._postings.select_present(query)
-        found = np.zeros(len(self._postings.lengths), np.float32)
+        scores = np.zeros(len(self._postings.lengths), np.float32)
         if not present:
-            return found
+            return scores
         unseen = len(query.known) - len(present) + query.unknown
         attainable = float(self._idf[present].sum()) + unseen * self._idf_unseen
         ranges = [self._postings.get_range(term) for term in present]
-        added = np.concatenate([self._scores[each] for each in ranges])
-        np.add.at(found, np.concatenate([self._postings.passages[each] for each in ranges]), added)
-        return found / np.float32(attainable)
+        added = np.concatenate([self._scores[term_range] for term_range in ranges])
+        np.add.at(
+            scores,
+            np.concatenate([self._postings.passages[term_range] for term_range in ranges]),
+            added,
+        )
+        return scores / np.float32(attainable)
 
 
 _LEXICON_WORD = re.compile(r"\b(?:\w\w+|\d)\b")
@@ -329,8 +333,8 @@ class WordVectorTable:
     @property
     def state(self) -> WordTableState:
         """Everything it holds, for `restore`."""
-        known = len(self._numbers) - len(self._unembedded)
-        return self._vectors[:known].copy(), list(self._numbers)
+        embedded = len(self._numbers) - len(self._unembedded)
+        return self._vectors[:embedded].copy(), list(self._numbers)
 
     def restore(self, learnt: WordTableState) -> None:
         """Take over the state of another, and number new words as that one would."""
@@ -365,18 +369,18 @@ class WordVectorTable:
         """
         import numpy as np
 
-        found = np.zeros(len(passages), np.float32)
-        asked = list(dict.fromkeys(self._split_words(question)))
-        if not asked:
-            return found
+        closeness = np.zeros(len(passages), np.float32)
+        words = list(dict.fromkeys(self._split_words(question)))
+        if not words:
+            return closeness
         with self._lock:
             self._embed_new_words()
-        wanted = embed(asked)
+        word_vectors = embed(words)
         for place, numbers in enumerate(passages):
             if len(numbers):
-                likeness = np.einsum("ik,jk->ij", wanted, self._vectors[numbers])
-                found[place] = likeness.max(axis=1).clip(0).mean()
-        return found
+                likeness = np.einsum("ik,jk->ij", word_vectors, self._vectors[numbers])
+                closeness[place] = likeness.max(axis=1).clip(0).mean()
+        return closeness
 
     def _split_words(self, text: str) -> list[str]:
         return [
@@ -388,10 +392,10 @@ class WordVectorTable:
 
         if not self._unembedded:
             return
-        known = len(self._numbers) - len(self._unembedded)
+        embedded = len(self._numbers) - len(self._unembedded)
         if len(self._numbers) > len(self._vectors):
             room = np.empty((2 * len(self._numbers), DIMENSIONS), np.float32)
-            room[:known] = self._vectors[:known]
+            room[:embedded] = self._vectors[:embedded]
             self._vectors = room
-        self._vectors[known : len(self._numbers)] = embed(self._unembedded)
+        self._vectors[embedded : len(self._numbers)] = embed(self._unembedded)
         self._unembedded = []

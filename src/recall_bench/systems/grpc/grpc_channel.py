@@ -146,7 +146,7 @@ def describe_other_server(address: GrpcAddress, first_words: bytes) -> str | Non
         # The type of the first frame of every HTTP/2 server.
         return None
     spelled = first_words.decode("latin-1")
-    begins = "".join(each if each.isprintable() else " " for each in spelled).strip()
+    begins = "".join(sign if sign.isprintable() else " " for sign in spelled).strip()
     return f"{address} is not a gRPC server: it sends {begins!r}; check the port"
 
 
@@ -407,15 +407,15 @@ class GrpcServer:
         raise SystemGone(f"{waited}; run the same command again when it is")
 
     async def _ask_health(self, channel: GrpcChannel) -> tuple[str, wire.HealthReply]:
-        asked = load_methods(SERVICE_V2)["Health"]
+        method = load_methods(SERVICE_V2)["Health"]
         try:
-            reply = await channel.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
+            reply = await channel.call(method, method.request(), timeout_s=self._ready_timeout_s)
             return SERVICE_V2, decode_message(reply, wire.HealthReply)
         except MethodNotServed:
             pass
-        asked = load_methods(SERVICE_V1)["Healthcheck"]
+        method = load_methods(SERVICE_V1)["Healthcheck"]
         try:
-            reply = await channel.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
+            reply = await channel.call(method, method.request(), timeout_s=self._ready_timeout_s)
         except MethodNotServed:
             self.has_healthcheck = False
             return SERVICE_V1, wire.HealthReply()

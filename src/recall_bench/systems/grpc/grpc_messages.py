@@ -66,7 +66,7 @@ def load_messages(service: str = SERVICE_V1) -> dict[str, Any]:
     from google.protobuf.message_factory import GetMessageClass
 
     types = _load_pool().FindServiceByName(service).file.message_types_by_name
-    return {name: GetMessageClass(found) for name, found in types.items()}
+    return {name: GetMessageClass(kind) for name, kind in types.items()}
 
 
 @cache
@@ -74,10 +74,10 @@ def load_methods(service: str = SERVICE_V1) -> dict[str, GrpcMethod]:
     """The methods of a service by name."""
     kinds = load_messages(service)
     return {
-        found.name: GrpcMethod(
-            service, found.name, kinds[found.input_type.name], kinds[found.output_type.name]
+        method.name: GrpcMethod(
+            service, method.name, kinds[method.input_type.name], kinds[method.output_type.name]
         )
-        for found in _load_pool().FindServiceByName(service).methods
+        for method in _load_pool().FindServiceByName(service).methods
     }
 
 
@@ -158,14 +158,14 @@ def encode_message(message: wire.WireMessage) -> Protobuf:
             continue
         if (kind, name) in _NESTED_FIELDS:
             value = (
-                [encode_message(each) for each in value]
+                [encode_message(part) for part in value]
                 if type(value) is tuple
                 else encode_message(value)
             )
         elif (kind, name) in _WRAPPED_LISTS:
             value = load_messages(SERVICE_V2)[_WRAPPED_LISTS[kind, name]](numbers=value)
         elif (kind, name) in _JSON_FIELDS:
-            value = [msgspec.json.encode(each).decode() for each in value]
+            value = [msgspec.json.encode(part).decode() for part in value]
         values[name] = value
     return _find_message_class(kind)(**values)
 
@@ -187,7 +187,7 @@ def decode_message(received: Protobuf, kind: type[M]) -> M:
         elif (kind, name) in _WRAPPED_LISTS:
             value = tuple(value.numbers)
         elif (kind, name) in _JSON_FIELDS:
-            value = tuple(_decode_json_object(each, name) for each in value)
+            value = tuple(_decode_json_object(text, name) for text in value)
         elif isinstance(value, float) and not math.isfinite(value):
             raise NotAnAnswer(f"{name} is {value}, which is not a number")
         elif not isinstance(value, str | int | float):

@@ -104,18 +104,19 @@ class TextConversation:
         self, returns: Sequence[CallReturn], note: str = "", *, tools: Sequence[MemoryTool]
     ) -> ModelTurn:
         """Send everything so far as one text."""
-        added = [_encode({"result of": each.call.tool, "is": each.text}) for each in returns] + (
-            [_encode({"note": note})] if note else []
-        )
-        said = (*self._said, *added)
+        added = [
+            _encode({"result of": call_return.call.tool, "is": call_return.text})
+            for call_return in returns
+        ] + ([_encode({"note": note})] if note else [])
+        lines = (*self._said, *added)
         offered = "\n".join(
             _encode({"tool": tool.name, "does": tool.description, "arguments": tool.schema})
             for tool in tools
         )
         rules = f"{TEXT_RULES}\n\nTools, one a line:\n{offered}" if tools else TEXT_RULES
         parts = [self.user]
-        if said:
-            parts.append(fence_blocks({"so far": "\n".join(said)}).text)
+        if lines:
+            parts.append(fence_blocks({"so far": "\n".join(lines)}).text)
         if not tools:
             parts.append(NO_TOOLS)
         prompt = Prompt(
@@ -127,7 +128,7 @@ class TextConversation:
         reply = await self.model.complete(prompt)
         turn = parse_turn(reply.text)
         tokens = reply.usage.tokens or estimate_tokens(prompt.system + prompt.user + reply.text)
-        self._said = (*said, _encode({"you": reply.text}))
+        self._said = (*lines, _encode({"you": reply.text}))
         return ModelTurn(
             calls=turn.calls,
             text=turn.text,
@@ -163,9 +164,9 @@ def parse_turn(reply: str) -> ModelTurn:
 
 
 def _read_object(found: Mapping[str, object]) -> ModelTurn:
-    wanted, answer = found.get("calls"), found.get("answer")
-    if wanted:
-        calls = _read_calls(wanted)
+    calls_field, answer = found.get("calls"), found.get("answer")
+    if calls_field:
+        calls = _read_calls(calls_field)
         if calls is None:
             return ModelTurn(unreadable="calls is no list of objects with tool and arguments")
         return ModelTurn(calls=calls)
@@ -178,13 +179,13 @@ def _read_calls(wanted: object) -> tuple[RequestedCall, ...] | None:
     if not isinstance(wanted, list):
         return None
     calls = []
-    for each in wanted:
-        if not isinstance(each, dict) or not isinstance(each.get("tool"), str):
+    for item in wanted:
+        if not isinstance(item, dict) or not isinstance(item.get("tool"), str):
             return None
-        arguments = each.get("arguments", {})
+        arguments = item.get("arguments", {})
         calls.append(
             RequestedCall(
-                tool=each["tool"], arguments=arguments if isinstance(arguments, dict) else None
+                tool=item["tool"], arguments=arguments if isinstance(arguments, dict) else None
             )
         )
     return tuple(calls)

@@ -56,8 +56,8 @@ def compute_similarity(
     """
     import numpy as np
 
-    found: NDArray[np.float32] = np.einsum("ij,j->i", vectors, direction)
-    return found
+    similarity: NDArray[np.float32] = np.einsum("ij,j->i", vectors, direction)
+    return similarity
 
 
 class _StaticModel(NamedTuple):

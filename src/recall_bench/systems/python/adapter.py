@@ -461,7 +461,7 @@ def _detect_context_style(query: Callable[..., object]) -> Literal["named", "sec
         parameters = list(inspect.signature(query).parameters.values())[1:]
     except (TypeError, ValueError):
         return "none"
-    if any(each.name == "context" and each.kind in _BY_NAME for each in parameters):
+    if any(parameter.name == "context" and parameter.kind in _BY_NAME for parameter in parameters):
         return "named"
     second = parameters[0] if parameters else None
     if second and second.kind in _BY_PLACE and second.default is inspect.Parameter.empty:

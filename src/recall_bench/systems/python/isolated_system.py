@@ -362,7 +362,7 @@ class IsolatedSystem(DeclaredSystem):
         request: wire.OpenRequest | wire.RestoreRequest,
         snapshot: Path | None = None,
     ) -> RemoteMemory:
-        self._processes = {each for each in self._processes if not each.is_closed}
+        self._processes = {other for other in self._processes if not other.is_closed}
         self._processes.add(process)
         try:
             if snapshot is not None:

@@ -121,9 +121,10 @@ def check_settings(
     try:
         signature.bind(**config, **given, **({"state_dir": Path()} if takes_folder else {}))
     except TypeError as error:
-        known = [name for name in signature.parameters if name not in {"state_dir", *given}]
+        parameters = [name for name in signature.parameters if name not in {"state_dir", *given}]
         raise UsageError(
-            f"{source.where} does not take these settings ({error}); it takes {_join_names(known)}"
+            f"{source.where} does not take these settings ({error}); it takes "
+            f"{_join_names(parameters)}"
         ) from error
     return takes_folder
 

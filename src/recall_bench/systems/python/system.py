@@ -131,15 +131,15 @@ class PythonSystem:
         """A memory with an adapter of its own, after `setup`."""
         if self._source.is_built:
             # UsageError if the single adapter cannot serve another memory.
-            where, held = self._source.where, self._last_memory
-            if held is not None and held.is_stuck:
+            where, last = self._source.where, self._last_memory
+            if last is not None and last.is_stuck:
                 raise make_stuck_error()
-            if self._is_opening or (held is not None and not held.is_closed):
+            if self._is_opening or (last is not None and not last.is_closed):
                 raise UsageError(
                     f"{where} is a single object and holds one memory at a time; "
                     "give its class or a factory instead"
                 )
-            if held is not None and not held.adapter.defines("setup"):
+            if last is not None and not last.adapter.defines("setup"):
                 raise UsageError(
                     f"{where} has no setup() to empty it for a second memory; "
                     "give its class or a factory instead"

@@ -110,9 +110,9 @@ class SystemHost:
             return self._keep(await system.open(scenario), scenario)
         if not self._can_reopen:
             raise NotOffered(f"{system.card.name} does not reopen memories")
-        known = self._memories.pop(name, None) or self._closed.pop(name, None)
-        if known is not None:
-            return self._keep(await reopen_memory(system, known[0]), scenario)
+        entry = self._memories.pop(name, None) or self._closed.pop(name, None)
+        if entry is not None:
+            return self._keep(await reopen_memory(system, entry[0]), scenario)
         # An earlier process may have left the folder with its state.
         note = None
         if self._states is not None and _MEMORY_NAME.fullmatch(name):
@@ -195,11 +195,11 @@ class SystemHost:
         return wire.DoneReply()
 
     async def _close(self, request: wire.CloseRequest) -> wire.DoneReply:
-        known = self._memories.pop(request.memory, None)
-        if known is not None:
-            await known[0].close()
+        entry = self._memories.pop(request.memory, None)
+        if entry is not None:
+            await entry[0].close()
             if self._can_reopen:
-                self._closed[request.memory] = known
+                self._closed[request.memory] = entry
                 while len(self._closed) > _MAX_CLOSED:
                     del self._closed[next(iter(self._closed))]
         return wire.DoneReply()

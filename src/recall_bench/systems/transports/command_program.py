@@ -42,13 +42,13 @@ def find_program(target: str) -> CommandProgram:
         ) from None
     if not words:
         raise UsageError(f"{target!r} names no program; write '{form}:PROGRAM ARGS…'")
-    found = shutil.which(words[0])
-    if found is None:
+    path = shutil.which(words[0])
+    if path is None:
         raise UsageError(
             f"there is no program {words[0]!r} that can be run; check its path, and that it may be "
             "executed"
         )
-    program = Path(found).absolute()
+    program = Path(path).absolute()
     rest = tuple(_expand_path(word) for word in words[1:])
     script = next((f" {Path(word).name}" for word in words[1:] if is_file(word)), "")
     return CommandProgram(

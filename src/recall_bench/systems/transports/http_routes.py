@@ -136,11 +136,11 @@ def _find_route(method: str, path: str) -> tuple[HttpRoute, dict[str, str]]:
 
 
 def _match_path(template: str, path: str) -> dict[str, str] | None:
-    wanted, given = template.split("/"), path.split("/")
-    if len(wanted) != len(given):
+    expected, parts = template.split("/"), path.split("/")
+    if len(expected) != len(parts):
         return None
     names = {}
-    for want, have in zip(wanted, given, strict=True):
+    for want, have in zip(expected, parts, strict=True):
         if want.startswith("{") and have:
             names[want[1:-1]] = unquote(have)
         elif want != have:
@@ -156,14 +156,14 @@ def encode_reply(reply: Reply) -> bytes:
 def parse_fault(status: int, retry_after: str | None, body: bytes) -> WireFault:
     """The fault in a response with this status."""
     try:
-        said = msgspec.json.decode(body, type=WireFault)
+        fault = msgspec.json.decode(body, type=WireFault)
         named = msgspec.json.decode(body, type=dict[str, object]).get("kind")
     except UNREADABLE:
-        said, named = WireFault(), None
+        fault, named = WireFault(), None
     return WireFault(
-        kind=said.kind if named in STATUS_OF else _classify_status(status, retry_after),
-        message=said.message or _shorten_body(body) or f"status {status}",
-        retry_after_s=said.retry_after_s or parse_retry_after(retry_after),
+        kind=fault.kind if named in STATUS_OF else _classify_status(status, retry_after),
+        message=fault.message or _shorten_body(body) or f"status {status}",
+        retry_after_s=fault.retry_after_s or parse_retry_after(retry_after),
     )
 
 

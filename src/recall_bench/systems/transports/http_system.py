@@ -77,13 +77,13 @@ def parse_http_address(target: str, environ: Mapping[str, str] = os.environ) -> 
         parts = urlsplit(target)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        shown = f"{target.partition('://')[0]}://{target.rpartition('@')[2].rpartition('//')[2]}"
-        raise UsageError(f"{shown!r} is not an address ({error}); {_ADDRESS_FORM}") from None
+        spelled = f"{target.partition('://')[0]}://{target.rpartition('@')[2].rpartition('//')[2]}"
+        raise UsageError(f"{spelled!r} is not an address ({error}); {_ADDRESS_FORM}") from None
     place = parts.netloc.rpartition("@")[2]
     url = f"{parts.scheme}://{place}{parts.path.rstrip('/')}"
     if parts.scheme not in ("http", "https"):
-        shown = url.removeprefix("://")
-        raise UsageError(f"{shown!r} is not an HTTP address; {_ADDRESS_FORM}")
+        spelled = url.removeprefix("://")
+        raise UsageError(f"{spelled!r} is not an HTTP address; {_ADDRESS_FORM}")
     if not host or port == 0:
         raise UsageError(f"{url!r} names no host and port; {_ADDRESS_FORM}")
     if parts.query or parts.fragment:

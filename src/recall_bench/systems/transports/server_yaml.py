@@ -39,11 +39,11 @@ def parse_section(
     key = re.sub(r"\[.*", "", path.removeprefix("$").removeprefix("."))
     keys = [*filter(None, key.split("."))]
     if unknown := re.search(r"unknown field (\S+)", problem):
-        known = msgspec.structs.fields(sections[keys[0]] if keys else kind)
+        fields = msgspec.structs.fields(sections[keys[0]] if keys else kind)
         raise UsageError(
             f"{document.describe_place(*keys, unknown[1])}: "
             f"{'.'.join([*keys, unknown[1]])} is not a key here; "
-            f"there are {', '.join(each.name for each in known)}"
+            f"there are {', '.join(each.name for each in fields)}"
         )
     hint = "correct it"
     if problem.endswith("got object") and keys[-1:] != ["arguments"]:

@@ -199,7 +199,8 @@ class _ToolLoop:
             turn = await self._advance(returns, note, is_last=last is not None)
             if turn.calls:
                 returns = [
-                    await self._make_call(each, n, last) for n, each in enumerate(turn.calls)
+                    await self._make_call(requested, n, last)
+                    for n, requested in enumerate(turn.calls)
                 ]
             if turn.text and not turn.calls:
                 self.log.end = last or SessionEnd.DONE
@@ -248,7 +249,7 @@ class _ToolLoop:
     ) -> CallReturn:
         """Make one call; a fault in it is reported to the model and counted."""
         number = len(self.log.calls) + 1
-        tool = next((each for each in self.tools if each.name == wanted.tool), None)
+        tool = next((offered for offered in self.tools if offered.name == wanted.tool), None)
         arguments = wanted.arguments or {}
         problem: CallProblem | None = None
         result = ToolResult(text="")
@@ -273,16 +274,16 @@ class _ToolLoop:
                 message=message or None,
             )
         )
-        shown = result.text if problem is None else f"error: {message}"
-        if len(shown) > MAX_RESULT_CHARACTERS:
-            cut = f"(cut: the result has {len(shown):,} characters)"
-            shown = f"{shown[:MAX_RESULT_CHARACTERS]}\n{cut}"
-        return CallReturn(call=wanted, text=shown)
+        text = result.text if problem is None else f"error: {message}"
+        if len(text) > MAX_RESULT_CHARACTERS:
+            cut = f"(cut: the result has {len(text):,} characters)"
+            text = f"{text[:MAX_RESULT_CHARACTERS]}\n{cut}"
+        return CallReturn(call=wanted, text=text)
 
     def _find_fault(self, wanted: RequestedCall, tool: MemoryTool | None) -> str:
         if tool is None:
-            known = ", ".join(each.name for each in self.tools)
-            return f"there is no tool {wanted.tool!r}; the tools are {known}"
+            names = ", ".join(offered.name for offered in self.tools)
+            return f"there is no tool {wanted.tool!r}; the tools are {names}"
         if wanted.arguments is None or is_too_deep(wanted.arguments):
             return "the arguments are no JSON object"
         return find_argument_fault(tool.schema, wanted.arguments)

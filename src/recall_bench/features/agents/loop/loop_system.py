@@ -132,7 +132,8 @@ class LoopMemory:
             text=text,
             passages=tuple(_list_passages(log.calls)),
             tool_calls=tuple(
-                {"tool": each.tool, "arguments": each.arguments} for each in log.calls
+                {"tool": agent_call.tool, "arguments": agent_call.arguments}
+                for agent_call in log.calls
             ),
             usage=log.usage,
         )
@@ -183,11 +184,11 @@ class LoopMemory:
 
 def _list_passages(calls: Sequence[AgentCall]) -> list[Passage]:
     """What the searches returned, each text once."""
-    found: dict[str, FoundNote] = {}
+    notes: dict[str, FoundNote] = {}
     for call in calls:
-        for each in call.found:
-            found.setdefault(each.text, each)
-    return [Passage(text=text, source=each.note) for text, each in found.items() if text]
+        for found_note in call.found:
+            notes.setdefault(found_note.text, found_note)
+    return [Passage(text=text, source=one.note) for text, one in notes.items() if text]
 
 
 LOOP_VERSION = "2"

@@ -36,7 +36,7 @@ def _make_tool(
     role: ToolRole, description: str, *, name: str | None = None, **arguments: str
 ) -> MemoryTool:
     properties = {
-        each: {"type": "string", "description": about} for each, about in arguments.items()
+        argument: {"type": "string", "description": about} for argument, about in arguments.items()
     }
     return MemoryTool(
         name=name or role.value,
@@ -133,8 +133,10 @@ class ReferenceTools:
             case ToolRole.DELETE:
                 name = words["id"]
                 await self._erase(name)
-                left = {note: held for note, held in self.book.notes.items() if note != name}
-                self.book = self.book.replace(notes=left)
+                rest = {
+                    note: saved_note for note, saved_note in self.book.notes.items() if note != name
+                }
+                self.book = self.book.replace(notes=rest)
                 return ToolResult(text=f"{name} is deleted", writes=(NoteWrite(note=name),))
 
     async def settle(self) -> None:
@@ -190,27 +192,27 @@ class ReferenceTools:
         reply = await retry(partial(self.memory.answer, question))
         if reply.usage is not None:
             self.meter.add(reply.usage)
-        found = [self._identify(passage) for passage in reply.passages[:top_k]]
-        if not found and isinstance(reply, Answer) and reply.text.strip():
+        found_notes = [self._identify(passage) for passage in reply.passages[:top_k]]
+        if not found_notes and isinstance(reply, Answer) and reply.text.strip():
             # A memory that answers itself, and names no source.
-            found = [FoundNote(text=reply.text)]
-        shown = "\n".join(map(self._show, found))
-        return ToolResult(text=shown or "nothing was found", found=tuple(found))
+            found_notes = [FoundNote(text=reply.text)]
+        listing = "\n".join(map(self._show, found_notes))
+        return ToolResult(text=listing or "nothing was found", found=tuple(found_notes))
 
     async def _open(self, name: str) -> ToolResult:
         note = self.book.notes.get(name)
         if note is None or not isinstance(self.memory, ListingMemory):
             raise SystemFault(f"there is no note {name!r}")
         await retry(self.settle)
-        held = [
+        texts = [
             entry.text
             for entry in await retry(self.memory.list_stored)
             if self._identify(entry).note == name
         ]
-        if not held:
+        if not texts:
             raise SystemFault(f"the memory lists nothing of {name}; search for it")
-        found = FoundNote(text="\n".join(held), note=name)
-        return ToolResult(text=self._show(found), found=(found,))
+        whole = FoundNote(text="\n".join(texts), note=name)
+        return ToolResult(text=self._show(whole), found=(whole,))
 
     def _identify(self, passage: Passage | StoredEntry) -> FoundNote:
         """The note that a passage is of: by its episode, its number, or its text."""
