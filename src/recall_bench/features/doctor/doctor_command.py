@@ -104,8 +104,11 @@ def doctor_command(
         )
         # Before anything runs: these have to be stories that seeds draw.
         choose_drawn_stories(replace(settings, edition=None))
-        kept = _list_kept_seeds(into)
-        seeds = [*kept, *_choose_seeds(story_seed, max(0, fresh_seeds - len(kept)))]
+        earlier_seeds = _list_kept_seeds(into)
+        seeds = [
+            *earlier_seeds,
+            *_choose_seeds(story_seed, max(0, fresh_seeds - len(earlier_seeds))),
+        ]
         return _test_memorisation(settings, seeds, into, as_json=as_json)
     result = _run_doctor(settings, timeout_s, story_seed)
     if as_json:

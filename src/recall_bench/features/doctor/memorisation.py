@@ -75,8 +75,8 @@ def run_memorisation(
         settings, adapter=CONTROL, agent_model=None, factory=None, config={}, reader=None
     )
     runs = {
-        (who, seed): each if seed == RELEASED else replace(each, world_seed=seed, edition=None)
-        for who, each in (("system", settings), ("control", control))
+        (who, seed): role if seed == RELEASED else replace(role, world_seed=seed, edition=None)
+        for who, role in (("system", settings), ("control", control))
         for seed in (RELEASED, *seeds)
     }
 
