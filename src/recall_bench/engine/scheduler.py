@@ -166,7 +166,9 @@ class Scheduler:
         if reason is not None:
             was_last = engine.sees_costs_late and isinstance(reason, BudgetSpent)
             backlog, cards = self.backlog, self.plan.scenarios
-            if not was_last or any(backlog.is_anything_left(card.id) for card in cards):
+            if not was_last or any(
+                backlog.is_work_possible(card.id, may_pay=True) for card in cards
+            ):
                 raise reason
         if self.backlog.is_run_done:
             self.context.record(RunEnded(at=datetime.now(UTC)))
@@ -201,27 +203,16 @@ class Backlog:
         """Whether every trial of the plan has all its outcomes; never true of a shard."""
         return self._context.units is None and self._states.is_done
 
-    def is_anything_left(self, scenario: str) -> bool:
-        """Whether anything is left to do, whether or not the budget allows it."""
-        trials = self._states.scenarios.get(scenario)
-        if trials is None:
-            return self._list_units(scenario) != ()
-        is_asked = not self._context.asks or self._is_finished(scenario, trials)
-        return (
-            not is_asked
-            or self._is_verdict_missing(trials)
-            or bool(self.find_due_reviews(scenario))
-            or bool(trials.find_due_verdicts())
-        )
-
-    def is_work_possible(self, scenario: str, *, may_ask: bool = True) -> bool:
-        """Whether anything can be done for the scenario now."""
+    def is_work_possible(
+        self, scenario: str, *, may_ask: bool = True, may_pay: bool | None = None
+    ) -> bool:
+        """Whether anything can be done for the scenario now, by the budget or as given."""
         trials = self._states.scenarios.get(scenario)
         if trials is None:
             return may_ask and self._list_units(scenario) != ()
         if may_ask and self._context.asks and not self._is_finished(scenario, trials):
             return True
-        if self.budget.stop_reason is None:
+        if self.budget.stop_reason is None if may_pay is None else may_pay:
             return (
                 self._is_verdict_missing(trials)
                 or bool(self.find_due_reviews(scenario))

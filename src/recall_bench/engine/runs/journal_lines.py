@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -18,12 +18,11 @@ from msgspec import Meta
 from recall_bench.core.append_log import LineChain, split_link
 from recall_bench.core.event import Answered, Event, decode_event, encode_event
 from recall_bench.core.event_redaction import redact_answer, redact_event
-from recall_bench.core.memory import Answer, Delivery, Passage
+from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import WallTime
 from recall_bench.core.untrusted_json import MAX_REPLY_BYTES, decode_untrusted_line
-from recall_bench.core.usage import Usage
 
 _Place = Annotated[int, Meta(ge=0)]
 TextSpan = tuple[_Place, _Place]
@@ -47,79 +46,44 @@ _RECENT_CHARACTERS = 1 << 22
 _DIGEST_BYTES = 16
 
 
-class StoredPassage(Record, frozen=True, kw_only=True, omit_defaults=True):
+class StoredPassage(Passage, frozen=True, kw_only=True, omit_defaults=True):
     """A passage in a line, with its text or where that is."""
 
-    text: str | None = None
+    text: str | None = None  # type: ignore[assignment]
     text_at: TextSpan | None = None
-    id: str | None = None
-    day: int | None = None
-    turn: int | None = None
-    turns: tuple[int, ...] = ()
-    source: str | None = None
-    score: float | None = None
-    claimed: int | None = None
-
-    def restore(self, text: str) -> Passage:
-        """Return the passage with this text."""
-        return Passage(
-            text=text,
-            id=self.id,
-            day=self.day,
-            turn=self.turn,
-            turns=self.turns,
-            source=self.source,
-            score=self.score,
-            claimed=self.claimed,
-        )
 
 
-class _StoredAnswer(Record, frozen=True, kw_only=True, omit_defaults=True):
-    text: str
+class _StoredAnswer(Answer, frozen=True, kw_only=True, omit_defaults=True):
     passages: tuple[StoredPassage, ...] = ()
-    tool_calls: tuple[dict[str, object], ...] = ()
-    usage: Usage | None = None
 
 
-class StoredAnswered(
-    Record, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="answered"
-):
+class StoredAnswered(Answered, frozen=True, kw_only=True, omit_defaults=True, tag="answered"):
     """The event `answered` as its line has it."""
 
-    at: WallTime
-    trial: Trial
     answer: _StoredAnswer
-    seconds: float
-    delivery: Delivery | None = None
-    reading_s: float | None = None
-    reading_usage: Usage | None = None
-
-    def restore(self, passages: tuple[Passage, ...]) -> Answered:
-        """Return the event with these passages."""
-        return Answered(
-            at=self.at,
-            trial=self.trial,
-            answer=Answer(
-                text=self.answer.text,
-                passages=passages,
-                tool_calls=self.answer.tool_calls,
-                usage=self.answer.usage,
-            ),
-            seconds=self.seconds,
-            delivery=self.delivery,
-            reading_s=self.reading_s,
-            reading_usage=self.reading_usage,
-        )
 
 
-class _OutlinedAnswer(_StoredAnswer, frozen=True, kw_only=True):
+class _OutlinedAnswer(Answer, frozen=True, kw_only=True):
     passages: msgspec.Raw = msgspec.Raw()  # type: ignore[assignment]
 
 
-class _OutlinedAnswered(StoredAnswered, frozen=True, kw_only=True, tag="answered"):
+class _OutlinedAnswered(Answered, frozen=True, kw_only=True, tag="answered"):
     """The event `answered` with its passages unread, which are most of it."""
 
     answer: _OutlinedAnswer
+
+
+R = TypeVar("R", bound=Record)
+
+
+def _restore(kind: type[R], stored: Record, **changes: object) -> R:
+    """Return a stored record as what it was before, with other values for some fields."""
+    fields = {name: getattr(stored, name) for name in kind.__struct_fields__}
+    return kind(**(fields | changes))
+
+
+def _restore_answered(stored: Answered, passages: tuple[Passage, ...]) -> Answered:
+    return _restore(Answered, stored, answer=_restore(Answer, stored.answer, passages=passages))
 
 
 class TrialLine(msgspec.Struct):
@@ -144,7 +108,7 @@ def decode_outline(line: bytes) -> Event:
     if not line.startswith(ANSWER_OPENING):
         return decode_event(line)
     answered = decode_untrusted_line(_OUTLINE, split_link(line.removesuffix(b"\n"))[0])
-    return answered.restore(())
+    return _restore_answered(answered, ())
 
 
 def decode_stored(line: bytes) -> StoredAnswered:
@@ -176,7 +140,7 @@ class JournalDecoder:
         if not (line.startswith(ANSWER_OPENING) and _REFERENCE in line):
             return decode_event(line)
         stored = decode_stored(line)
-        return stored.restore(self._restore(stored.answer.passages, offset))
+        return _restore_answered(stored, self._restore(stored.answer.passages, offset))
 
     def _restore(self, stored: tuple[StoredPassage, ...], before: int) -> tuple[Passage, ...]:
         passages, size = [], 0
@@ -185,7 +149,7 @@ class JournalDecoder:
             if text is None:
                 text = self.read_text(passage.text_at, before)
                 size += len(text)
-            passages.append(passage.restore(text))
+            passages.append(_restore(Passage, passage, text=text))
         if size > MAX_REPLY_BYTES:
             # Otherwise a small file could make an answer of any size.
             raise msgspec.DecodeError("its passages are longer than any reply")
