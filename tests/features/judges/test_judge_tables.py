@@ -43,13 +43,12 @@ async def test_agreement_fits_a_screen() -> None:
 async def test_agreement_shows_figures_with_their_intervals() -> None:
     found = await some_agreement()
 
-    row = next(
-        line for line in render_agreement(found).splitlines() if line.startswith("correctness ≥2")
-    )
-
-    assert f"{found.marks['correctness'].auc:.3f} [." in row
-    assert len(re.findall(r"0\.\d{3} \[-?\.\d\d,\.\d\d\]", row)) == 4
-    assert "75 %   67 %" in row
+    rows = {line[:18].strip(): line[18:] for line in render_agreement(found).splitlines()}
+    assert f"{found.marks['correctness'].auc:.3f} [0." in rows["AUC"]
+    for figure in ("AUC", "kappa", "sensitivity", "specificity"):
+        assert len(re.findall(r"0\.\d{3} \[-?\d\.\d\d, \d\.\d\d\]", rows[figure])) == 3
+    assert rows["passes by label"].split()[:2] == ["75", "%"]
+    assert rows["passes by judge"].split()[:2] == ["67", "%"]
 
 
 async def test_agreement_says_what_was_not_judged_and_how_auc_ranks() -> None:

@@ -528,7 +528,9 @@ def test_a_copy_that_was_cut_short_is_made_again(
         with pytest.raises(PowerCut):
             again("--judge", "stub")
     atomic_file._SWEPT.clear()  # the next command has a process of its own
-    Path("new/.journal.jsonl.4194305.part").write_bytes(Path("old", JOURNAL).read_bytes()[:1000])
+    machine = atomic_file.identify_process().rpartition("-")[2]
+    ended = Path(f"new/.journal.jsonl.400001-0-{machine}.0.part")
+    ended.write_bytes(Path("old", JOURNAL).read_bytes()[:1000])
     assert not Path("new", JOURNAL).exists()
 
     shown = again("--judge", "stub")
