@@ -129,7 +129,7 @@ HANDLED = {
     "core/untrusted_json.py": "the one place",
     "features/datasets/convomem.py": "within `refuse_deep_nesting`",
     "features/datasets/membench.py": "within `refuse_deep_nesting`",
-    "stories/public_dataset.py": "values are JSON or Python",
+    "features/datasets/loading.py": "values are JSON or Python",
     "features/selection/memory_file.py": "what cannot be decoded is text",
     "features/personas/creation/persona_reply.py": "repeated keys are refused",
     "features/personas/model_reply.py": "replies of models, which may be anything",

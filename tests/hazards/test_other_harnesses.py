@@ -8,11 +8,11 @@ import pytest
 
 from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.core.scenario import Episode, Question
+from recall_bench.features.datasets import persona_json
 from recall_bench.features.datasets.eval_page import render_page
 from recall_bench.features.datasets.fact_coverage import EvidenceLayer
 from recall_bench.reporting.protocol_scores import JUDGED
 from recall_bench.stories import catalogue as sources_module
-from recall_bench.stories import persona_json
 from recall_bench.stories.catalogue import DatasetSource
 from tests.commands import Invoke
 from tests.engine.finders import Finder

@@ -22,7 +22,7 @@ from recall_bench.core.memory import Answer, Asker, Clock, Passage, RetrievalRep
 from recall_bench.core.plan import Plan
 from recall_bench.core.scenario import BOUNDARY, Episode, Expects, Question, Scenario
 from recall_bench.core.schedule import plan_checkpoints
-from recall_bench.features.datasets import convomem, longmemeval
+from recall_bench.features.datasets import convomem, longmemeval, persona_json
 from recall_bench.features.datasets.eval_groups import count_outcomes, group_scores
 from recall_bench.features.datasets.locomo import load
 from recall_bench.features.datasets.question_scores import ScoredQuestion
@@ -30,7 +30,6 @@ from recall_bench.judging.rubric.passages import RubricOptions
 from recall_bench.judging.rubric.rubric_judge import ATTEMPTS, RubricJudge
 from recall_bench.metrics.retrieval import RankedPassage, find_measure
 from recall_bench.reporting.protocol_scores import JUDGED
-from recall_bench.stories import persona_json
 from tests.engine.finders import Finder
 from tests.faulty.fakes import ScriptedSystem
 from tests.fixtures.running import Rehearsal

@@ -1,7 +1,7 @@
 """The public datasets by name. All that is no code about them is in `datasets.toml`."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -14,9 +14,16 @@ from recall_bench.core.feature import list_offers, load_target
 from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Scenario
-from recall_bench.stories.public_dataset import Load
 
 _FILE = Path(__file__).parent / "datasets.toml"
+
+
+Load = Callable[..., Sequence[Scenario]]
+"""Reads the dataset's file or folder, with corrections by name and options of the loader.
+
+Scenarios come in file order and may be built on demand. The ids that a system sees (of scenarios,
+episodes and sessions) must reveal nothing about the answers.
+"""
 
 
 class SourceFile(Record, frozen=True, kw_only=True, omit_defaults=True):

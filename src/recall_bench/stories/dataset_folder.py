@@ -23,7 +23,15 @@ from recall_bench.core.folders import CHUNK, digest_file, find_cache_folder
 from recall_bench.core.record import Record
 from recall_bench.core.untrusted_json import decode_untrusted_json, open_regular_file, open_unpacked
 from recall_bench.stories.catalogue import SourceFile, find_source
-from recall_bench.stories.public_dataset import is_gzip
+
+GZIP = b"\x1f\x8b"
+"""What a gzip file begins with."""
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether the file is gzip, by its content."""
+    with open_regular_file(path) as file:
+        return file.read(len(GZIP)) == GZIP
 
 
 def digest_content(path: Path) -> str:

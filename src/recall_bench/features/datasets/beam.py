@@ -38,7 +38,7 @@ from recall_bench.core.scenario import (
     compute_story_date,
 )
 from recall_bench.core.untrusted_json import is_too_deep
-from recall_bench.stories.public_dataset import (
+from recall_bench.features.datasets.loading import (
     JsonArray,
     LazyScenarios,
     NonBlank,

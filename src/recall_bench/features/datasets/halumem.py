@@ -33,7 +33,7 @@ from recall_bench.core.scenario import (
     Turn,
     hash_question_id,
 )
-from recall_bench.stories.public_dataset import (
+from recall_bench.features.datasets.loading import (
     JsonElements,
     LazyScenarios,
     NonBlank,

@@ -27,7 +27,7 @@ import msgspec
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
-from recall_bench.stories.public_dataset import (
+from recall_bench.features.datasets.loading import (
     JsonArray,
     LazyScenarios,
     NonBlank,

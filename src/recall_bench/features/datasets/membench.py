@@ -45,7 +45,7 @@ from recall_bench.core.untrusted_json import (
     read_regular_file,
     refuse_deep_nesting,
 )
-from recall_bench.stories.public_dataset import (
+from recall_bench.features.datasets.loading import (
     build_dialogue,
     list_json_files,
     load_file_by_file,

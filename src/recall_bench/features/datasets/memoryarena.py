@@ -31,7 +31,7 @@ import msgspec
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Item, Scenario, Truth, Turn, compute_story_date
 from recall_bench.core.untrusted_json import decode_plain_json, read_regular_file
-from recall_bench.stories.public_dataset import (
+from recall_bench.features.datasets.loading import (
     LazyScenarios,
     build_dialogue,
     refuse_corrections,

@@ -34,7 +34,7 @@ from recall_bench.core.scenario import (
     hash_question_id,
 )
 from recall_bench.core.untrusted_json import decode_untrusted_json, is_too_deep
-from recall_bench.stories.public_dataset import (
+from recall_bench.features.datasets.loading import (
     LazyScenarios,
     build_dialogue,
     locate_file,

@@ -43,7 +43,7 @@ from recall_bench.core.untrusted_json import (
     open_regular_file,
     open_unpacked,
 )
-from recall_bench.stories.public_dataset import (
+from recall_bench.features.datasets.loading import (
     LazyScenarios,
     build_dialogue,
     parse_literal,

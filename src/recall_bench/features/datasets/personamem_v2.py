@@ -39,7 +39,7 @@ from recall_bench.core.scenario import (
     hash_question_id,
 )
 from recall_bench.core.untrusted_json import open_regular_file
-from recall_bench.stories.public_dataset import (
+from recall_bench.features.datasets.loading import (
     LazyScenarios,
     build_dialogue,
     parse_literal,

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from recall_bench.core.errors import Malformed, UsageError
-from recall_bench.stories.public_dataset import JsonArray, locate_file, open_rows
+from recall_bench.features.datasets.loading import JsonArray, locate_file, open_rows
 
 
 class Pear(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""Helpers for the loaders of public datasets; `catalogue` lists all of them.
+"""Helpers for the loaders of public datasets; `stories/catalogue.py` lists all of them.
 
 The elements of a large JSON array are decoded on demand: the file is mapped, one scan finds where
 each element begins and ends, and an element is decoded in place, so that one element at a time is
@@ -26,15 +26,9 @@ import msgspec
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Scenario, StoryTime, Turn
 from recall_bench.core.untrusted_json import decode_untrusted_json, open_regular_file, open_unpacked
+from recall_bench.stories.dataset_folder import GZIP, is_gzip
 
 Row = TypeVar("Row")
-
-Load = Callable[..., Sequence[Scenario]]
-"""Reads the dataset's file or folder, with corrections by name and options of the loader.
-
-Scenarios come in file order and may be built on demand. The ids that a system sees (of scenarios,
-episodes and sessions) must reveal nothing about the answers.
-"""
 
 
 class LazyScenarios(Sequence[Scenario]):
@@ -129,7 +123,6 @@ def refuse_corrections(name: str, layers: Mapping[str, Path]) -> None:
         raise UsageError(f"{name} has no corrections to lay over it; leave out {min(layers)!r}")
 
 
-_GZIP = b"\x1f\x8b"
 _Shape = TypeVar("_Shape")
 
 
@@ -154,12 +147,6 @@ def locate_file(data: Path, *names: str) -> Path:
 
 def _list_spellings(path: Path) -> tuple[Path, Path]:
     return path, path.with_name(f"{path.name}.gz")
-
-
-def is_gzip(path: Path) -> bool:
-    """Whether the file is gzip, by its content."""
-    with open_regular_file(path) as file:
-        return file.read(len(_GZIP)) == _GZIP
 
 
 def read_object(path: Path, shape: type[_Shape]) -> _Shape:
@@ -246,7 +233,7 @@ class JsonLines(JsonElements):
 def open_rows(path: Path, kind: str) -> JsonElements:
     """Open a file of rows: a JSON array, or a JSON value on each line."""
     with open_regular_file(path) if path.is_file() else nullcontext() as file:
-        packed = file is not None and file.peek(len(_GZIP)).startswith(_GZIP)
+        packed = file is not None and file.peek(len(GZIP)).startswith(GZIP)
         content = open_unpacked(file) if file is not None and packed else file
         try:
             head = b"" if content is None else content.read(1 << 10).lstrip()

@@ -26,7 +26,7 @@ import msgspec
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.scenario import Episode, Evidence, Expects, Item, Scenario, Truth, Turn
 from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
-from recall_bench.stories.public_dataset import build_dialogue, refuse_corrections
+from recall_bench.features.datasets.loading import build_dialogue, refuse_corrections
 from recall_bench.text.words import contains_phrase, normalise_words
 
 MULTI_HOP = "multi-hop"
