@@ -1,6 +1,6 @@
 """Runs of one suite against a baseline, figure by figure, paired by story and fact."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from recall_bench.core.errors import UsageError
 from recall_bench.core.plain_text import (
@@ -8,7 +8,6 @@ from recall_bench.core.plain_text import (
     format_heading,
     format_quantity,
     make_table,
-    render_text,
     wrap_text,
 )
 from recall_bench.core.plan import Trial
@@ -18,6 +17,7 @@ from recall_bench.metrics.bootstrap import ResampledUnit
 from recall_bench.metrics.comparison import PairedComparison, adjust_p_values, compare
 from recall_bench.reporting.formats import format_card, format_interval, format_p
 from recall_bench.reporting.run_comparison import name_letter
+from recall_bench.reporting.sections import SectionPart, SectionTable, render_parts
 from recall_bench.reporting.suites.figures import Figure
 from recall_bench.reporting.suites.report_text import (
     format_change,
@@ -25,8 +25,6 @@ from recall_bench.reporting.suites.report_text import (
     is_shown,
 )
 from recall_bench.reporting.suites.suite_report import build_figures, get_behaviour
-
-_PERCENT = 100.0
 
 
 class ComparedSuiteRun(ComputedRecord, frozen=True, kw_only=True):
@@ -94,9 +92,18 @@ def compare_suites(folders: Sequence[RunFolder], *, intersect: bool = False) -> 
     letters = [name_letter(number) for number in range(len(folders))]
     figures = [build_figures(folder) for folder in folders]
     contrasts = [
-        _contrast(letter, folders[0], folder, figures[0], found)
-        for letter, folder, found in zip(letters[1:], folders[1:], figures[1:], strict=True)
+        _contrast(letter, folders[0], folder, figures[0], own)
+        for letter, folder, own in zip(letters[1:], folders[1:], figures[1:], strict=True)
     ]
+    # P-values are adjusted over all figures of all runs.
+    adjusted = adjust_p_values(
+        {
+            (contrast.letter, figure.first.name): figure.comparison.p_value
+            for contrast in contrasts
+            for figure in contrast.figures
+            if figure.comparison is not None
+        }
+    )
     card = get_behaviour(folders[0])
     return SuiteComparison(
         suite=card.suite,
@@ -112,7 +119,21 @@ def compare_suites(folders: Sequence[RunFolder], *, intersect: bool = False) -> 
             )
             for letter, folder in zip(letters, folders, strict=True)
         ),
-        contrasts=tuple(_adjust(contrasts)),
+        contrasts=tuple(
+            contrast.replace(
+                figures=tuple(
+                    figure
+                    if (found := figure.comparison) is None
+                    else figure.replace(
+                        comparison=found.replace(
+                            p_adjusted=adjusted[contrast.letter, figure.first.name]
+                        )
+                    )
+                    for figure in contrast.figures
+                )
+            )
+            for contrast in contrasts
+        ),
     )
 
 
@@ -150,33 +171,50 @@ def _contrast(
     ours: Sequence[Figure],
     theirs: Sequence[Figure],
 ) -> SuiteContrast:
-    stories = _find_same_stories(first, second)
+    # Stories of which all questions that both runs ask are the same in every word and truth. A
+    # story may go on for a system that offers more; what both receive before is the same.
+    stories = set()
+    for name in first.states.scenarios.keys() & second.states.scenarios.keys():
+        items = {item.id: item for item in first.states.scenarios[name].items}
+        others = second.states.scenarios[name].items
+        pairs = [(items[other.id], other) for other in others if other.id in items]
+        if pairs and all(one == other for one, other in pairs):
+            stories.add(name)
     if not stories:
         raise UsageError(f"{first.path} and {second.path} have no story in common; run both alike")
-    known = {each.name: each for each in theirs}
+    by_name = {figure.name: figure for figure in theirs}
     return SuiteContrast(
         letter=letter,
         stories=len(stories),
         notes=tuple(_list_notes(first, second, len(stories))),
         figures=tuple(
-            _contrast_figure(each, known[each.name], stories) for each in ours if each.name in known
+            _contrast_figure(figure, by_name[figure.name], stories)
+            for figure in ours
+            if figure.name in by_name
         ),
     )
 
 
-def _find_same_stories(first: RunFolder, second: RunFolder) -> frozenset[str]:
-    """The stories of which all questions that both runs ask are the same in every word and truth.
-
-    A story may go on for a system that offers more; what both receive before is the same.
-    """
-    ours, theirs = first.states.scenarios, second.states.scenarios
-    found = set()
-    for name in ours.keys() & theirs.keys():
-        items = {item.id: item for item in ours[name].items}
-        pairs = [(items[other.id], other) for other in theirs[name].items if other.id in items]
-        if pairs and all(one == other for one, other in pairs):
-            found.add(name)
-    return frozenset(found)
+def _contrast_figure(first: Figure, second: Figure, stories: Collection[str]) -> FigureContrast:
+    values = [figure.estimate.value for figure in (first, second) if figure.estimate is not None]
+    marks = [
+        {
+            Trial(scenario=case.unit, item=case.subject, checkpoint=case.phase): case.happened
+            for case in figure.cases
+            if case.story in stories
+        }
+        for figure in (first, second)
+    ]
+    return FigureContrast(
+        first=first.replace(cases=()),
+        second=second.replace(cases=()),
+        difference=values[1] - values[0] if len(values) == 2 else None,
+        comparison=compare(
+            *marks,
+            limits=(-1.0 if first.is_difference else 0.0, 1.0),
+            agreeing=ResampledUnit.PERSONAS,
+        ),
+    )
 
 
 def _list_notes(first: RunFolder, second: RunFolder, stories: int) -> Iterator[str]:
@@ -191,76 +229,12 @@ def _list_notes(first: RunFolder, second: RunFolder, stories: int) -> Iterator[s
         )
     if first.plan.top_k != second.plan.top_k:
         yield f"top {first.plan.top_k} against top {second.plan.top_k} passages"
-    readers = [
+    one, other = (
         "none" if plan.reader is None else format_card(plan.reader)
         for plan in (first.plan, second.plan)
-    ]
-    if readers[0] != readers[1]:
-        yield f"reader {readers[0]} against {readers[1]}"
-
-
-def _contrast_figure(first: Figure, second: Figure, stories: frozenset[str]) -> FigureContrast:
-    values = [each.estimate.value for each in (first, second) if each.estimate is not None]
-    marks = _mark_cases(first, stories), _mark_cases(second, stories)
-    return FigureContrast(
-        first=first.replace(cases=()),
-        second=second.replace(cases=()),
-        difference=values[1] - values[0] if len(values) == 2 else None,
-        comparison=compare(
-            *marks,
-            limits=(-1.0 if first.is_difference else 0.0, 1.0),
-            agreeing=ResampledUnit.PERSONAS,
-        ),
     )
-
-
-def _mark_cases(figure: Figure, stories: frozenset[str]) -> dict[Trial, float]:
-    return {
-        Trial(scenario=case.unit, item=case.subject, checkpoint=case.phase): float(case.happened)
-        for case in figure.cases
-        if case.story in stories
-    }
-
-
-def _adjust(contrasts: Sequence[SuiteContrast]) -> Iterator[SuiteContrast]:
-    """The contrasts with p-values adjusted over all figures of all of them."""
-    p_values = {
-        (contrast.letter, each.first.name): each.comparison.p_value
-        for contrast in contrasts
-        for each in contrast.figures
-        if each.comparison is not None
-    }
-    adjusted = adjust_p_values(p_values)
-    for contrast in contrasts:
-        yield contrast.replace(
-            figures=tuple(
-                each
-                if each.comparison is None
-                else each.replace(
-                    comparison=each.comparison.replace(
-                        p_adjusted=adjusted[contrast.letter, each.first.name]
-                    )
-                )
-                for each in contrast.figures
-            )
-        )
-
-
-def render_suite_comparison(report: SuiteComparison) -> str:
-    """Render the main figures, and those that differ significantly."""
-    lines = format_heading(f"Recall Bench · comparison of {report.suite}", rule="═")
-    for run in report.runs:
-        words = [
-            run.system,
-            format_quantity(run.stories, "story", "stories"),
-            run.folder,
-        ]
-        lines += format_fact(run.letter, " · ".join(words))
-    for contrast in report.contrasts:
-        lines += ["", *format_heading(f"{contrast.letter} against A"), *_render_contrast(contrast)]
-    lines.append("")
-    lines += wrap_text(_NOTE)
-    return "\n".join(lines)
+    if one != other:
+        yield f"reader {one} against {other}"
 
 
 _NOTE = (
@@ -271,50 +245,52 @@ _NOTE = (
 )
 
 
-def _render_contrast(contrast: SuiteContrast) -> Iterator[str]:
-    shown = [each for each in contrast.figures if is_shown(each.first) or each.is_clear]
-    rows = [
-        (
-            each.first.label,
-            format_figure(each.first),
-            format_figure(each.second),
-            *_format_difference(each),
-        )
-        for each in shown
-    ]
+def render_suite_comparison(report: SuiteComparison) -> str:
+    """Render the main figures, and those that differ significantly."""
+    lines = format_heading(f"Recall Bench · comparison of {report.suite}", rule="═")
+    for run in report.runs:
+        stories = format_quantity(run.stories, "story", "stories")
+        lines += format_fact(run.letter, f"{run.system} · {stories} · {run.folder}")
+    for contrast in report.contrasts:
+        lines += ["", *format_heading(f"{contrast.letter} against A")]
+        lines += render_parts(_describe_contrast(contrast))
+    return "\n".join([*lines, "", *wrap_text(_NOTE)])
+
+
+def _describe_contrast(contrast: SuiteContrast) -> Iterator[SectionPart]:
+    rows = []
+    for figure in contrast.figures:
+        if not (is_shown(figure.first) or figure.is_clear):
+            continue
+        found, plain = figure.comparison, figure.difference
+        cells = ["" if plain is None else format_change(figure.first, plain), "", "", ""]
+        if found is not None:
+            cells = [
+                format_change(figure.first, found.difference.value),
+                format_interval(found.difference, 1, 100) or "",
+                format_p(found.final_p) + "*" * found.is_significant,
+                str(found.difference.trials),
+            ]
+        values = (format_figure(figure.first), format_figure(figure.second))
+        rows.append((figure.first.label, *values, *cells))
     heads = ("", "A", contrast.letter, "difference", "95 %", "p adj.", "pairs")
-    yield from render_text(make_table(heads, rows))
-    if hidden := len(contrast.figures) - len(shown):
+    yield SectionTable(columns=make_table(heads, rows).columns, rows=rows)
+    if hidden := len(contrast.figures) - len(rows):
         yield f"{format_quantity(hidden, 'further figure')} in --json"
-    yield ""
-    yield from wrap_text(describe_suite_conclusion(contrast))
-    for note in contrast.notes:
-        yield from wrap_text(f"note: {note}")
-
-
-def _format_difference(each: FigureContrast) -> tuple[str, str, str, str]:
-    found = each.comparison
-    if found is None:
-        plain = "" if each.difference is None else format_change(each.first, each.difference)
-        return (plain, "", "", "")
-    return (
-        format_change(each.first, found.difference.value),
-        format_interval(found.difference, 1, _PERCENT) or "",
-        format_p(found.final_p) + ("*" if found.is_significant else ""),
-        str(found.difference.trials),
-    )
+    yield describe_suite_conclusion(contrast)
+    yield from (f"note: {note}" for note in contrast.notes)
 
 
 def describe_suite_conclusion(contrast: SuiteContrast) -> str:
     """In which figures a run is better or worse than the baseline."""
-    clear = [each for each in contrast.figures if each.is_clear]
-    if not any(each.comparison is not None for each in contrast.figures):
+    clear = [figure for figure in contrast.figures if figure.is_clear]
+    if all(figure.comparison is None for figure in contrast.figures):
         return f"No figure of {contrast.letter} and A has cases that can be paired."
     if not clear:
         return f"No figure of {contrast.letter} differs significantly from A."
     parts = []
     for is_better, words in ((True, "better"), (False, "worse")):
-        names = [each.first.name for each in clear if each.is_better is is_better]
+        names = [figure.first.name for figure in clear if figure.is_better is is_better]
         if names:
             parts.append(f"{words} in {', '.join(names)}")
     return f"{contrast.letter} is significantly {'; '.join(parts)}."
