@@ -3,9 +3,9 @@
 import pytest
 
 from recall_bench.core.plan import Trial
+from recall_bench.metrics.comparison import MarkPair
 from recall_bench.reporting.formats import format_p
 from recall_bench.reporting.judge_scores import (
-    JudgedPair,
     compare_by_judge,
     describe_orders,
     format_judge_range,
@@ -43,8 +43,8 @@ def test_one_judge_has_no_range() -> None:
 def test_an_order_that_judges_contradict_is_named() -> None:
     found = compare_by_judge(
         {
-            "kind": {"new": JudgedPair(LOW, HIGH), "same": JudgedPair(LOW, HIGH)},
-            "harsh": {"new": JudgedPair(HIGH, LOW), "same": JudgedPair(LOW, HIGH)},
+            "kind": {"new": MarkPair(LOW, HIGH), "same": MarkPair(LOW, HIGH)},
+            "harsh": {"new": MarkPair(HIGH, LOW), "same": MarkPair(LOW, HIGH)},
         },
         resamples=200,
     )
@@ -59,8 +59,8 @@ def test_a_significance_that_depends_on_the_judge_names_systems_and_adjusted_p_v
     slight = {trial: 2.0 + (number % 7 == 0) for number, trial in enumerate(TRIALS)}
     found = compare_by_judge(
         {
-            "kind": {"new": JudgedPair(LOW, HIGH), "other": JudgedPair(LOW, HIGH)},
-            "harsh": {"new": JudgedPair(LOW, slight), "other": JudgedPair(LOW, slight)},
+            "kind": {"new": MarkPair(LOW, HIGH), "other": MarkPair(LOW, HIGH)},
+            "harsh": {"new": MarkPair(LOW, slight), "other": MarkPair(LOW, slight)},
         },
         resamples=200,
     )
@@ -75,7 +75,7 @@ def test_a_significance_that_depends_on_the_judge_names_systems_and_adjusted_p_v
 
 
 def test_judges_that_agree_have_one_sentence() -> None:
-    pairs = {"new": JudgedPair(LOW, HIGH)}
+    pairs = {"new": MarkPair(LOW, HIGH)}
     found = compare_by_judge({"kind": pairs, "harsh": pairs}, resamples=200)
 
     assert describe_orders(found, "old") == ("All 2 judges say the same of every order with old.",)
@@ -83,6 +83,6 @@ def test_judges_that_agree_have_one_sentence() -> None:
 
 @pytest.mark.parametrize("names", [[], ["kind"]])
 def test_without_several_judges_nothing_is_said(names: list[str]) -> None:
-    found = compare_by_judge({name: {"new": JudgedPair(LOW, HIGH)} for name in names}, resamples=9)
+    found = compare_by_judge({name: {"new": MarkPair(LOW, HIGH)} for name in names}, resamples=9)
 
     assert describe_orders(found, "old") == ()

@@ -9,7 +9,7 @@ that of single trials.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import comb
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -258,22 +258,44 @@ def compare_by_category(
     right: float | None = None,
 ) -> dict[str, PairedComparison]:
     """Compare each category that has a pair, with adjusted p-values."""
-    found: dict[str, PairedComparison] = {}
     ours, theirs = split_marks(first, category), split_marks(second, category)
-    for name in sorted(ours.keys() & theirs.keys()):
-        each = compare(
-            ours[name],
-            theirs[name],
+    names = sorted(ours.keys() & theirs.keys())
+    pairs = {name: MarkPair(ours[name], theirs[name], templates) for name in names}
+    return compare_each(pairs, seed=seed, limits=limits, resamples=resamples, right=right)
+
+
+class MarkPair(NamedTuple):
+    """The marks of two runs, trial by trial."""
+
+    first: TrialMarks
+    second: TrialMarks
+    templates: TemplateNames | None = None
+
+
+def compare_each(
+    pairs: Mapping[Key, MarkPair],
+    *,
+    seed: int = SEED,
+    limits: Limits | None = None,
+    resamples: int = RESAMPLES,
+    right: float | None = None,
+) -> dict[Key, PairedComparison]:
+    """Compare each pair that shares a trial; the p-values are adjusted over all of them."""
+    comparisons = {}
+    for key, (first, second, templates) in pairs.items():
+        comparison = compare(
+            first,
+            second,
             seed=seed,
             limits=limits,
             templates=templates,
             resamples=resamples,
             right=right,
         )
-        if each is not None:
-            found[name] = each
-    adjusted = adjust_p_values({name: each.p_value for name, each in found.items()})
-    return {name: each.replace(p_adjusted=adjusted[name]) for name, each in found.items()}
+        if comparison is not None:
+            comparisons[key] = comparison
+    adjusted = adjust_p_values({key: each.p_value for key, each in comparisons.items()})
+    return {key: each.replace(p_adjusted=adjusted[key]) for key, each in comparisons.items()}
 
 
 def _find_detectable(

@@ -4,17 +4,17 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from recall_bench.core.plain_text import join_words
 from recall_bench.core.record import ComputedRecord
 from recall_bench.engine.runs.counted_marks import POINTS
-from recall_bench.metrics.bootstrap import RESAMPLES, TemplateNames
+from recall_bench.metrics.bootstrap import RESAMPLES
 from recall_bench.metrics.comparison import (
+    MarkPair,
     PairedComparison,
     TrialMarks,
-    adjust_p_values,
-    compare,
+    compare_each,
 )
 from recall_bench.reporting.formats import (
     OF_100,
@@ -107,16 +107,8 @@ class JudgedDifference:
         return f"{points} by {self.judge}, {adjusted}{p_value}"
 
 
-class JudgedPair(NamedTuple):
-    """What one judge gave two systems, trial by trial."""
-
-    first: TrialMarks
-    second: TrialMarks
-    templates: TemplateNames | None = None
-
-
 def compare_by_judge(
-    pairs: Mapping[str, Mapping[K, JudgedPair]], *, resamples: int = RESAMPLES
+    pairs: Mapping[str, Mapping[K, MarkPair]], *, resamples: int = RESAMPLES
 ) -> dict[K, list[JudgedDifference]]:
     """Compare the two systems of each pair by every judge.
 
@@ -124,21 +116,8 @@ def compare_by_judge(
     """
     differences: dict[K, list[JudgedDifference]] = {}
     for judge, named in pairs.items():
-        measured = {
-            key: compare(
-                pair.first,
-                pair.second,
-                limits=POINTS,
-                templates=pair.templates,
-                resamples=resamples,
-            )
-            for key, pair in named.items()
-        }
-        comparisons = {key: each for key, each in measured.items() if each is not None}
-        adjusted = adjust_p_values({key: each.p_value for key, each in comparisons.items()})
-        for key, each in comparisons.items():
-            difference = JudgedDifference(judge, each.replace(p_adjusted=adjusted[key]))
-            differences.setdefault(key, []).append(difference)
+        for key, comparison in compare_each(named, limits=POINTS, resamples=resamples).items():
+            differences.setdefault(key, []).append(JudgedDifference(judge, comparison))
     return differences
 
 

@@ -24,7 +24,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.engine.runs.trials import TrialRow, TrialTable
 from recall_bench.metrics.bootstrap import TemplateNames
-from recall_bench.metrics.comparison import TrialMarks
+from recall_bench.metrics.comparison import MarkPair, TrialMarks
 
 _MAX_SHOWN = 6
 _NO_DATASET = DatasetCard(name="a dataset", files=(), protocol="", eval_version="")
@@ -276,6 +276,13 @@ class TrialPairs:
         ours = {row.trial: (row.status, row.score) for row in first.rows}
         theirs = {row.trial: (row.status, row.score) for row in second.rows}
         return all(ours[trial] == theirs[trial] for trial in self.trials)
+
+
+def pair_points(first: TrialTable, second: TrialTable) -> MarkPair:
+    """The points of the trials that are the same in both runs."""
+    pairs = pair_trials(first, second)
+    marks = pairs.select_marks(first.points), pairs.select_marks(second.points)
+    return MarkPair(*marks, templates=pairs.templates)
 
 
 def pair_trials(first: TrialTable, second: TrialTable) -> TrialPairs:

@@ -16,7 +16,7 @@ from recall_bench.engine.runs.score_ranges import ScoreRange
 from recall_bench.engine.runs.summary import STUB, RunStatus, Summary, summarise
 from recall_bench.engine.runs.trials import ScoreScale, TrialTable, identify_answers
 from recall_bench.metrics.bootstrap import SEED
-from recall_bench.metrics.comparison import adjust_p_values, compare
+from recall_bench.metrics.comparison import compare_each
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.attribution import Attribution, count_causes
@@ -34,7 +34,7 @@ from recall_bench.reporting.formats import format_card
 from recall_bench.reporting.groups import PERSONA, describe_judge, name_histories
 from recall_bench.reporting.headlines import describe_labels, describe_unmeasured
 from recall_bench.reporting.judge_text import CorrectedHeadline, correct_headline
-from recall_bench.reporting.run_pairs import find_differences, list_differences, pair_trials
+from recall_bench.reporting.run_pairs import find_differences, list_differences, pair_points
 from recall_bench.reporting.run_text import list_run_facts
 from recall_bench.reporting.trial_scores import (
     ProtocolFigure,
@@ -291,18 +291,12 @@ def _compare_costs(
 
 def compare_all_pairs(tables: Sequence[TrialTable]) -> dict[tuple[int, int], float]:
     """The adjusted p-value of every two runs, paired by trial as `compare` pairs them."""
-    found = {}
-    for one, other in combinations(range(len(tables)), 2):
-        pairs = pair_trials(tables[one], tables[other])
-        tested = compare(
-            pairs.select_marks(tables[one].points),
-            pairs.select_marks(tables[other].points),
-            templates=pairs.templates,
-            resamples=_NO_INTERVAL,
-        )
-        if tested is not None:
-            found[one, other] = tested.p_value
-    return adjust_p_values(found)
+    pairs = {
+        (one, other): pair_points(tables[one], tables[other])
+        for one, other in combinations(range(len(tables)), 2)
+    }
+    compared = compare_each(pairs, resamples=_NO_INTERVAL)
+    return {key: comparison.final_p for key, comparison in compared.items()}
 
 
 _NO_INTERVAL = 2

@@ -13,7 +13,7 @@ from recall_bench.engine.runs.judge_sensitivity import open_judge_views
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import RunStatus, summarise
 from recall_bench.engine.runs.trials import read_trials
-from recall_bench.metrics.comparison import PairedComparison, TrialMarks
+from recall_bench.metrics.comparison import MarkPair, PairedComparison, TrialMarks
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.formats import (
@@ -25,7 +25,6 @@ from recall_bench.reporting.formats import (
 )
 from recall_bench.reporting.judge_scores import (
     JUDGES_HEAD,
-    JudgedPair,
     JudgeMean,
     compare_by_judge,
     describe_judge_column,
@@ -138,7 +137,7 @@ def compare_variants(
     differences = compare_by_judge(
         {
             judge: {
-                name: JudgedPair(first.points, judged[judge].points, first.templates)
+                name: MarkPair(first.points, judged[judge].points, first.templates)
                 for name, judged in tables.items()
                 if name != base and judge in judged
             }

@@ -35,19 +35,12 @@ from recall_bench.features.comparison.matrix_records import (
 )
 from recall_bench.features.comparison.matrix_runs import CellRun, SystemRuns
 from recall_bench.metrics.bootstrap import RESAMPLES
-from recall_bench.metrics.comparison import (
-    PairedComparison,
-    adjust_p_values,
-    compare,
-    split_marks,
-)
+from recall_bench.metrics.comparison import MarkPair, compare_each, split_marks
 from recall_bench.metrics.marks import sum_tallies
-from recall_bench.metrics.power import ALPHA
 from recall_bench.reporting.analyses.costs import list_seconds
 from recall_bench.reporting.groups import describe_judge, estimate_marks, find_quantile
 from recall_bench.reporting.judge_scores import (
     JudgedDifference,
-    JudgedPair,
     compare_by_judge,
     describe_orders,
     list_judge_means,
@@ -57,7 +50,12 @@ from recall_bench.reporting.run_contrast import (
     adjust_contrasts,
     compare_pair,
 )
-from recall_bench.reporting.run_pairs import explain_other_measure, find_differences, pair_trials
+from recall_bench.reporting.run_pairs import (
+    explain_other_measure,
+    find_differences,
+    pair_points,
+    pair_trials,
+)
 from recall_bench.reporting.suites.scorecard import build_scorecard
 from recall_bench.reporting.trial_scores import explain_missing_scores
 
@@ -204,7 +202,7 @@ class _MatrixComparison:
             {key: each for key, each in found.items() if isinstance(each, Contrast)}
         )
         self._refusals = {key: each for key, each in found.items() if isinstance(each, str)}
-        self._p_values = self._compare_others()
+        self._different = self._compare_others()
         self._judged = self._compare_by_judge()
 
     @property
@@ -241,35 +239,28 @@ class _MatrixComparison:
 
     def compare_settings(self, names: Sequence[str]) -> tuple[SettingContrast, ...]:
         """Each system under the first setting it has against each other one."""
-        found: dict[tuple[str, str, str], PairedComparison | str] = {}
-        differing: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        pairs: dict[tuple[str, str, str], MarkPair] = {}
+        unlike: dict[tuple[str, str, str], tuple[str, ...]] = {}
         for system in self._systems:
-            held = [name for name in names if (name, system) in self._rows]
-            for other in held[1:]:
-                key = (system, held[0], other)
-                one, two = (self._rows[name, system] for name in (held[0], other))
-                if explain_other_measure(one.table.plan, two.table.plan):
-                    continue
-                differing[key] = tuple(
-                    str(u) for u in find_differences(one.table.plan, two.table.plan)
-                )
-                each = self._compare(one.table, two.table)
-                found[key] = each or "the two have no trial in common that both have a mark for"
-        adjusted = adjust_p_values(
-            {k: each.p_value for k, each in found.items() if not isinstance(each, str)}
-        )
+            first, *others = [name for name in names if (name, system) in self._rows] or [""]
+            for other in others:
+                one, two = (self._rows[name, system].table for name in (first, other))
+                if not explain_other_measure(one.plan, two.plan):
+                    pairs[system, first, other] = pair_points(one, two)
+                    differences = find_differences(one.plan, two.plan)
+                    unlike[system, first, other] = tuple(map(str, differences))
+        compared = compare_each(pairs, limits=POINTS, resamples=self._resamples)
+        refusal = "the two have no trial in common that both have a mark for"
         return tuple(
             SettingContrast(
                 system=key[0],
                 first=key[1],
                 second=key[2],
-                comparison=None
-                if isinstance(each, str)
-                else each.replace(p_adjusted=adjusted[key]),
-                unlike=differing[key],
-                refusal=each if isinstance(each, str) else None,
+                comparison=compared.get(key),
+                unlike=unlike[key],
+                refusal=None if key in compared else refusal,
             )
-            for key, each in found.items()
+            for key in pairs
         )
 
     def _compare_baseline(self, setting: str, row: SystemRuns) -> Contrast | str:
@@ -286,38 +277,27 @@ class _MatrixComparison:
 
     def _compare_by_judge(self) -> dict[tuple[str, str], list[JudgedDifference]]:
         """Each system against the baseline by every judge that both have, if these are several."""
-        pairs: dict[str, dict[tuple[str, str], JudgedPair]] = {}
+        pairs: dict[str, dict[tuple[str, str], MarkPair]] = {}
         for (setting, system), row in self._rows.items():
             base = self._rows.get((setting, self._baseline))
             if base is None or (setting, system) not in self._contrasts:
                 continue
             for judge, table in row.judged.items():
                 if judge in base.judged and len(row.judged) > 1:
-                    first = base.judged[judge]
-                    trials = pair_trials(first, table)
-                    marks = trials.select_marks(first.points), trials.select_marks(table.points)
-                    pair = JudgedPair(*marks, trials.templates)
+                    pair = pair_points(base.judged[judge], table)
                     pairs.setdefault(judge, {})[setting, system] = pair
         return compare_by_judge(pairs, resamples=self._resamples)
 
-    def _compare(self, first: TrialTable, second: TrialTable) -> PairedComparison | None:
-        pairs = pair_trials(first, second)
-        marks = pairs.select_marks(first.points), pairs.select_marks(second.points)
-        return compare(*marks, limits=POINTS, templates=pairs.templates, resamples=self._resamples)
-
-    def _compare_others(self) -> dict[tuple[str, str, str], float]:
-        """The adjusted p-value of every two systems but the baseline, in all settings."""
-        tested: dict[tuple[str, str, str], float] = {}
+    def _compare_others(self) -> set[tuple[str, frozenset[str]]]:
+        """Every two systems but the baseline that differ significantly, in all settings."""
         keys = [key for key in self._rows if key[1] != self._baseline]
+        pairs = {}
         for (setting, one), (other, two) in combinations(keys, 2):
-            if setting != other:
-                continue
-            first, second = self._rows[setting, one], self._rows[setting, two]
-            if _explain_refusal(first, second) is None:
-                found = self._compare(first.table, second.table)
-                if found is not None:
-                    tested[setting, one, two] = found.p_value
-        return adjust_p_values(tested)
+            first, second = self._rows[setting, one], self._rows[other, two]
+            if setting == other and _explain_refusal(first, second) is None:
+                pairs[setting, frozenset((one, two))] = pair_points(first.table, second.table)
+        compared = compare_each(pairs, limits=POINTS, resamples=self._resamples)
+        return {key for key, comparison in compared.items() if comparison.is_significant}
 
     def _is_different(self, setting: str, one: str, two: str) -> bool:
         """Whether two systems differ significantly; with the baseline as in its table."""
@@ -325,8 +305,7 @@ class _MatrixComparison:
             other = two if one == self._baseline else one
             found = self._contrasts.get((setting, other))
             return found is not None and found.overall.comparison.is_significant
-        known = (self._p_values.get(key) for key in ((setting, one, two), (setting, two, one)))
-        return any(p_value is not None and p_value <= ALPHA for p_value in known)
+        return (setting, frozenset((one, two))) in self._different
 
     def _rank(self, setting: str, figures: Sequence[SystemFigures]) -> tuple[RankedSystem, ...]:
         """By score, with the systems that each does not differ from significantly."""
