@@ -106,8 +106,8 @@ def list_files(name: str) -> tuple[SourceFile, ...]:
     path = _locate_listing(name)
     if not path.exists():
         return ()
-    found = _read_json(path, dict[str, tuple[SourceFile, ...]])
-    return found.get(source.listing.url, ())
+    listings = _read_json(path, dict[str, tuple[SourceFile, ...]])
+    return listings.get(source.listing.url, ())
 
 
 def remember_files(name: str, url: str, files: tuple[SourceFile, ...]) -> None:
@@ -128,12 +128,12 @@ def check_presence(name: str, file: SourceFile) -> Presence:
 def check_dataset_presence(name: str) -> Presence:
     """Check the data files of a dataset, without optional layers."""
     data = [file for file in list_files(name) if file.layer is None]
-    found = {check_presence(name, file) for file in data}
-    if Presence.DIFFERS in found:
+    presences = {check_presence(name, file) for file in data}
+    if Presence.DIFFERS in presences:
         return Presence.DIFFERS
-    if found == {Presence.COMPLETE}:
+    if presences == {Presence.COMPLETE}:
         return Presence.COMPLETE
-    return Presence.ABSENT if found <= {Presence.ABSENT} else Presence.PART
+    return Presence.ABSENT if presences <= {Presence.ABSENT} else Presence.PART
 
 
 def read_receipt(name: str, file: SourceFile) -> Receipt:
@@ -151,8 +151,8 @@ def read_receipt(name: str, file: SourceFile) -> Receipt:
 
 def record_receipt(name: str, file: SourceFile, digest: str) -> None:
     """Record the digest of a file that has just arrived."""
-    found = (locate_folder(name) / file.name).stat()
-    receipt = Receipt(sha256=digest, bytes=found.st_size, modified_ns=found.st_mtime_ns)
+    status = (locate_folder(name) / file.name).stat()
+    receipt = Receipt(sha256=digest, bytes=status.st_size, modified_ns=status.st_mtime_ns)
     _store_receipt(name, file, receipt)
 
 
@@ -216,8 +216,8 @@ def _list_spellings(folder: Path, file: SourceFile) -> tuple[Path, Path]:
 
 
 def _is_present(folder: Path, file: SourceFile) -> bool:
-    found = (place for place in _list_spellings(folder, file) if place.is_file())
-    return any(file.sha256 in list_digests(place) for place in found)
+    paths = (place for place in _list_spellings(folder, file) if place.is_file())
+    return any(file.sha256 in list_digests(place) for place in paths)
 
 
 def _locate_receipts(name: str) -> Path:
@@ -232,8 +232,8 @@ def _load_receipts(name: str) -> dict[str, Receipt]:
     path = _locate_receipts(name)
     if not path.exists():
         return {}
-    found = path.stat()
-    return _read_receipts(path, found.st_mtime_ns, found.st_ino)
+    status = path.stat()
+    return _read_receipts(path, status.st_mtime_ns, status.st_ino)
 
 
 @lru_cache(maxsize=32)

@@ -77,18 +77,18 @@ def inspect_persona(
     retold = {
         transcript.day: digest_text(transcript.text) for transcript in survey.read_transcripts()
     }
-    found = Inspection(problems=survey.problems, warnings=survey.warnings)
+    inspection = Inspection(problems=survey.problems, warnings=survey.warnings)
     if leaves and survey.story is not None and not survey.problems:
         audit = audit_calendar(
             [leaf.day for leaf in leaves], survey.story.epoch, [leaf.own for leaf in leaves]
         )
-        found.calendar = audit
-        found.warnings += _list_calendar_warnings(survey.layout, audit, calendar)
+        inspection.calendar = audit
+        inspection.warnings += _list_calendar_warnings(survey.layout, audit, calendar)
         dates = _choose_dates(survey.story.epoch, audit, [leaf.day for leaf in leaves], calendar)
-        found.card = _build_card(survey, leaves, dates, retold)
-        found.items = survey.items
-        found.days = tuple(retold or (leaf.day for leaf in leaves))
-    return found
+        inspection.card = _build_card(survey, leaves, dates, retold)
+        inspection.items = survey.items
+        inspection.days = tuple(retold or (leaf.day for leaf in leaves))
+    return inspection
 
 
 def load_persona(

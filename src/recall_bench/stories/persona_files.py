@@ -116,29 +116,29 @@ class Layout:
         """List what is missing, with what exists instead."""
         if not self.folder.is_dir():
             return [self._report_no_persona()]
-        found = []
+        problems = []
         if not self.persona_file.is_file():
-            found.append(
+            problems.append(
                 UsageError(f"{self.name(self.persona_file)} does not exist; every persona has one")
             )
         if not self.arcs_file.is_file():
-            found.append(self._report_no_story())
+            problems.append(self._report_no_story())
         elif not (self.memories.is_dir() and self.questions_file.is_file()):
-            found += self._report_no_corpus()
-        return found
+            problems += self._report_no_corpus()
+        return problems
 
     def _report_no_persona(self) -> UsageError:
         data = self.folder.parent
-        known = ", ".join(list_persona_ids(data)) if data.is_dir() else ""
-        return UsageError(f"there is no persona {self.id} in {data}; there is {known or 'none'}")
+        personas = ", ".join(list_persona_ids(data)) if data.is_dir() else ""
+        return UsageError(f"there is no persona {self.id} in {data}; there is {personas or 'none'}")
 
     def _report_no_story(self) -> UsageError:
-        known = list_stories(self.folder)
-        if not known:
+        stories = list_stories(self.folder)
+        if not stories:
             return UsageError(f"{self.id} has no {self.arcs} and no other arcs file; add one")
         return UsageError(
-            f"{self.id} has no {self.arcs}; it has {', '.join(known)}: "
-            f"choose with --arcs {known[0]}"
+            f"{self.id} has no {self.arcs}; it has {', '.join(stories)}: "
+            f"choose with --arcs {stories[0]}"
         )
 
     def _report_no_corpus(self) -> list[UsageError]:
@@ -153,10 +153,10 @@ class Layout:
             if complete
             else "no story of this persona has both yet"
         )
-        found = []
+        problems = []
         if not self.memories.is_dir():
             name = self.name(self.memories)
-            found.append(
+            problems.append(
                 UsageError(
                     f"{name}, the days of {self.arcs}, does not exist; add it (`recall-bench "
                     f"generate` writes it), {instead}"
@@ -164,13 +164,13 @@ class Layout:
             )
         if not self.questions_file.is_file():
             name = self.name(self.questions_file)
-            found.append(
+            problems.append(
                 UsageError(
                     f"{name}, the questions on {self.arcs}, does not exist; add it (`recall-bench "
                     f"generate-qa` writes it), {instead}"
                 )
             )
-        return found
+        return problems
 
 
 _NAME = re.compile(r"day-([0-9]{4}|[1-9][0-9]{4,})\.md")
@@ -223,23 +223,23 @@ def list_days(
     layout: Layout, problems: list[BenchError], warnings: list[str]
 ) -> tuple[DayFile, ...]:
     """List the day files in story order; similar file names become problems or warnings."""
-    found = []
+    files = []
     names = sorted(path.name for path in layout.memories.iterdir())
     for name in names:
         path = layout.memories / name
-        shown = layout.name(path)
+        label = layout.name(path)
         if match := _NAME.fullmatch(name):
-            found.append(DayFile(int(match[1]), path, shown))
+            files.append(DayFile(int(match[1]), path, label))
         elif match := _ALMOST.fullmatch(name):
-            problems.append(_describe_wrong_name(shown, int(match[1]), names))
+            problems.append(_describe_wrong_name(label, int(match[1]), names))
         elif path.suffix == ".md" and not name.startswith("."):
-            warnings.append(f"{shown}: is not named like a day and is not read")
-    if found and found[0].day == 0:
-        problems.append(Malformed(found[0].name, "the first story day is 1; rename or remove it"))
-    if not found:
+            warnings.append(f"{label}: is not named like a day and is not read")
+    if files and files[0].day == 0:
+        problems.append(Malformed(files[0].name, "the first story day is 1; rename or remove it"))
+    if not files:
         where = layout.name(layout.memories)
         problems.append(Malformed(where, "holds no day file; add day-0001.md and so on"))
-    return tuple(sorted(found, key=lambda file: file.day))
+    return tuple(sorted(files, key=lambda file: file.day))
 
 
 def _describe_wrong_name(shown: str, day: int, names: Collection[str]) -> Malformed:

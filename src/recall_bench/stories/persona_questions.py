@@ -81,7 +81,7 @@ def parse_questions(
         problems.append(Malformed(document.name, f"holds {what}; write a list of questions"))
         return ()
     existing = None if days is None else frozenset(days)
-    found: list[Item] = []
+    items: list[Item] = []
     unknown: dict[str, list[Fields]] = {}
     first: dict[str, Fields] = {}
     for fields in read_mappings(document, (), "question", content, problems):
@@ -92,12 +92,12 @@ def parse_questions(
             line = document.find_line(*other.path)
             fields.note(f"two questions have the id {item.id}, one on line {line}; rename one")
         if fields.is_sound:
-            found.append(item)
+            items.append(item)
             warnings += _find_undeclared_sessions(fields, item, sessions)
     for key, where in unknown.items():
         others = f", here and in {len(where) - 1} more" if len(where) > 1 else ""
         warnings.append(f"{where[0].locate(key)}: the key {key} is unknown and ignored{others}")
-    return tuple(found)
+    return tuple(items)
 
 
 def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
@@ -237,7 +237,7 @@ def _list_names(part: object) -> list[str]:
     if not isinstance(part, list):
         return []
     # An event names its thread and its step, and then describes it in words.
-    pairs = part[:_PAIR] if all(isinstance(each, str) for each in part) else part
+    pairs = part[:_PAIR] if all(isinstance(entry, str) for entry in part) else part
     return [name for pair in pairs for name in _list_names(pair)]
 
 

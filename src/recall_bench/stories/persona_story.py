@@ -143,15 +143,15 @@ def _parse_cast_member(fields: Fields) -> CastMember:
 
 
 def _parse_sessions(persona: Fields) -> tuple[Session, ...]:
-    found: dict[str, Session] = {}
+    sessions: dict[str, Session] = {}
     for fields in persona.read_parts("sessions", "session"):
         session = fields.read_record(
             Session, kind=lambda each: each.read_choice("kind", ("1to1", "group"))
         )
-        if session.id in found:
+        if session.id in sessions:
             fields.note(f"two sessions are named {session.id}; rename one", "id")
-        found[session.id] = session
-    return tuple(found.values())
+        sessions[session.id] = session
+    return tuple(sessions.values())
 
 
 EPOCH = date(2024, 1, 1)
@@ -258,25 +258,25 @@ def _merge_sessions(
     declared: tuple[Session, ...], story: Fields, warnings: list[str]
 ) -> tuple[Session, ...]:
     """Return the persona's sessions; the story may set the days on which they are open."""
-    found = {session.id: session for session in declared}
+    merged = {session.id: session for session in declared}
     for fields in story.read_parts("sessions", "session"):
         name = fields.read_text("id")
         first_day = fields.read_optional_int("firstDay")
         last_day = fields.read_optional_int("lastDay")
-        if name in found:
-            found[name] = found[name].replace(first_day=first_day, last_day=last_day)
+        if name in merged:
+            merged[name] = merged[name].replace(first_day=first_day, last_day=last_day)
         elif declared and name:
             warnings.append(
                 f"{fields.locate()}: session {name} is not one of the persona's and is ignored"
             )
-    return tuple(found.values())
+    return tuple(merged.values())
 
 
 def _parse_arcs(story: Fields, warnings: list[str]) -> list[Arc]:
     if not story.has("arcs"):
         story.note("the story has no list named arcs; add one")
         return []
-    found: list[Arc] = []
+    arcs: list[Arc] = []
     names: set[str] = set()
     for fields in story.read_parts("arcs", "arc"):
         arc = _parse_arc(fields, warnings)
@@ -284,10 +284,10 @@ def _parse_arcs(story: Fields, warnings: list[str]) -> list[Arc]:
             warnings.append(f"{fields.locate()}: two arcs are named {arc.id}; rename one")
         if arc is not None:
             names.add(arc.id)
-            found.append(arc)
-    if not found and story.is_sound:
+            arcs.append(arc)
+    if not arcs and story.is_sound:
         story.note("the list named arcs is empty; add at least one arc", "arcs")
-    return found
+    return arcs
 
 
 def _parse_arc(fields: Fields, warnings: list[str]) -> Arc | None:

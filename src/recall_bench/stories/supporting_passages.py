@@ -107,28 +107,28 @@ class _SentenceLibrary:
     def find_cited_sentences(self, evidence: Evidence) -> list[_SentenceCandidate]:
         """Return the sentences of one cited day or turn."""
         return [
-            each
-            for each in self._read_day(evidence.day)
-            if evidence.turn in (None, each.sentence.block)
+            candidate
+            for candidate in self._read_day(evidence.day)
+            if evidence.turn in (None, candidate.sentence.block)
         ]
 
     def find_span_sentences(self, evidence: Evidence) -> list[_SentenceCandidate]:
         """Return the sentences of an evidence span."""
         span = " ".join(self.quote_span(evidence).text.split())
         return [
-            each
-            for each in self._read_day(evidence.day)
-            if evidence.session in (None, each.sentence.session)
-            and (each.sentence.text in span or span in each.sentence.text)
+            candidate
+            for candidate in self._read_day(evidence.day)
+            if evidence.session in (None, candidate.sentence.session)
+            and (candidate.sentence.text in span or span in candidate.sentence.text)
         ]
 
     def build_block(self, candidate: _SentenceCandidate) -> Passage:
         """Return the paragraph, list or turn of a sentence, after its headings."""
         place = _locate_block(candidate.sentence)
         whole = [
-            each.sentence.text
-            for each in self._read_day(candidate.passage.day or 0)
-            if _locate_block(each.sentence) == place
+            candidate.sentence.text
+            for candidate in self._read_day(candidate.passage.day or 0)
+            if _locate_block(candidate.sentence) == place
         ]
         lead, heading = candidate.sentence.lead, candidate.sentence.heading
         text = " ".join([lead, *whole] if lead else whole)
@@ -182,10 +182,12 @@ def _find_blocks(item: Item, library: _SentenceLibrary) -> list[Passage]:
     else:
         chosen = _choose_sentences(item, library)
     closed = item.truth.forbidden_sessions
-    found = dict.fromkeys(
-        library.build_block(each) for each in chosen if each.sentence.session not in closed
+    blocks = dict.fromkeys(
+        library.build_block(candidate)
+        for candidate in chosen
+        if candidate.sentence.session not in closed
     )
-    return sorted(found, key=lambda passage: passage.day or 0)
+    return sorted(blocks, key=lambda passage: passage.day or 0)
 
 
 def _locate_block(sentence: Sentence) -> tuple[object, ...]:
@@ -214,25 +216,27 @@ class _SentenceScorer:
 
     def __init__(self, item: Item, candidates: Sequence[_SentenceCandidate]) -> None:
         self._asked = _collect_words(item.text)
-        wanted = _collect_words(item.truth.reference)
+        words = _collect_words(item.truth.reference)
         spread = Counter(
-            word for each in candidates for word in each.words & (self._asked | wanted)
+            word
+            for candidate_words in candidates
+            for word in candidate_words.words & (self._asked | words)
         )
         self._rarity = {
             word: log(1 + len(candidates) / (1 + spread[word]))
-            for word in sorted(self._asked | wanted)
+            for word in sorted(self._asked | words)
         }
         self._wanted = {
             word: rarity * (_GIVEN if word in self._asked else 1.0)
             for word, rarity in self._rarity.items()
-            if word in wanted
+            if word in words
         }
         self._total = sum(self._wanted.values())
         self._asked_total = sum(self._rarity[word] for word in sorted(self._asked)) or 1.0
         self._telling = {
             candidate: 1 + self.measure_affinity(candidate)
             for candidate in candidates
-            if not wanted.isdisjoint(candidate.words)
+            if not words.isdisjoint(candidate.words)
         }
 
     def choose_covering(self) -> list[_SentenceCandidate]:
@@ -251,9 +255,9 @@ class _SentenceScorer:
 
     def measure_gap(self, chosen: Sequence[_SentenceCandidate]) -> float:
         """Return the share of the reference that the sentences leave uncovered."""
-        given = frozenset[str]().union(*(each.words for each in chosen))
-        left = sum(worth for word, worth in self._wanted.items() if word not in given)
-        return left / self._total if self._total else 1.0
+        covered = frozenset[str]().union(*(candidate.words for candidate in chosen))
+        uncovered = sum(worth for word, worth in self._wanted.items() if word not in covered)
+        return uncovered / self._total if self._total else 1.0
 
     def measure_affinity(self, candidate: _SentenceCandidate) -> float:
         """Return the share of the question's words in the sentence and its headings."""
@@ -277,8 +281,8 @@ def _read_heading_words(session: str | None, heading: str) -> frozenset[str]:
 
 
 def _collect_words(text: str) -> frozenset[str]:
-    found = (_normalise_word(match[0].lower()) for match in _WORD.finditer(text))
-    return frozenset(word for word in found if word not in FUNCTION_WORDS)
+    stems = (_normalise_word(match[0].lower()) for match in _WORD.finditer(text))
+    return frozenset(word for word in stems if word not in FUNCTION_WORDS)
 
 
 @lru_cache(maxsize=50_000)

@@ -130,15 +130,15 @@ def audit_calendar(days: Sequence[int], epoch: date, own: Sequence[date | None])
     A day without a date has the offset of the last day with one.
     """
     metadata = [compute_story_date(epoch, day).date() for day in days]
-    readings = [(i, (found - metadata[i]).days) for i, found in enumerate(own) if found]
+    readings = [(i, (own_date - metadata[i]).days) for i, own_date in enumerate(own) if own_date]
     credible = _filter_credible(readings)
-    kept = _keep_story_order(credible, metadata)
+    offsets = _keep_story_order(credible, metadata)
     return CalendarAudit(
         days=len(days),
         readable=len(readings),
-        disregarded=tuple(days[i] for i, _ in readings if i not in kept),
+        disregarded=tuple(days[i] for i, _ in readings if i not in offsets),
         shifts=tuple(_find_shifts(days, credible)),
-        dates=_fill_dates(metadata, kept),
+        dates=_fill_dates(metadata, offsets),
     )
 
 
@@ -167,12 +167,12 @@ def _keep_story_order(readings: list[tuple[int, int]], metadata: list[date]) -> 
         before.append(end_places[length - 1] if length else None)
         ends[length:] = [day, *ends[length + 1 :]]
         end_places[length:] = [place, *end_places[length + 1 :]]
-    kept: dict[int, int] = {}
+    offsets: dict[int, int] = {}
     last = end_places[-1] if end_places else None
     while last is not None:
-        kept[readings[last][0]] = readings[last][1]
+        offsets[readings[last][0]] = readings[last][1]
         last = before[last]
-    return kept
+    return offsets
 
 
 def _fill_dates(metadata: list[date], kept: dict[int, int]) -> tuple[date, ...]:

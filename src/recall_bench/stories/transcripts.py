@@ -82,18 +82,18 @@ def list_conversation_files(layout: Layout) -> list[TranscriptFile]:
 
 
 def _list_files(layout: Layout, folder: Path, pattern: re.Pattern[str]) -> list[TranscriptFile]:
-    found: dict[int, Path] = {}
+    by_day: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
         match = pattern.fullmatch(path.name)
         if match is None:
             continue
         day = int(match[1])
-        if day in found:
+        if day in by_day:
             raise Malformed(
-                layout.name(path), f"{found[day].name} is for the same day; remove one of the two"
+                layout.name(path), f"{by_day[day].name} is for the same day; remove one of the two"
             )
-        found[day] = path
-    return [TranscriptFile(day, path, layout.name(path)) for day, path in sorted(found.items())]
+        by_day[day] = path
+    return [TranscriptFile(day, path, layout.name(path)) for day, path in sorted(by_day.items())]
 
 
 def read_tool_calls(file: TranscriptFile) -> ToolDay:
@@ -110,7 +110,7 @@ def read_tool_calls(file: TranscriptFile) -> ToolDay:
         fields.note(f"the day is not {day}, as in the file name; correct one of the two", "day")
     if not fields.has("calls"):
         fields.note("the file has no list named calls; add it")
-    found = ToolDay(
+    tool_day = ToolDay(
         day=day,
         calls=tuple(call.read_record(ToolCall) for call in fields.read_parts("calls", "call")),
         dated=fields.read_optional_date("date"),
@@ -118,7 +118,7 @@ def read_tool_calls(file: TranscriptFile) -> ToolDay:
         persona=fields.read_optional_text("persona"),
     )
     raise_problems(problems)
-    return found
+    return tool_day
 
 
 def read_conversation(file: TranscriptFile) -> DayConversation:
@@ -210,14 +210,14 @@ class TranscriptForm:
             problems.append(problem)
             return ()
         warnings += _find_unread_files(layout, folder, files)
-        found = tuple(file for file in files if file.day in days)
+        relevant = tuple(file for file in files if file.day in days)
         if surplus := [file.day for file in files if file.day not in days]:
             warnings.append(
                 f"{where}: what it has for {format_days(surplus)}, without a log, is not fed"
             )
-        missing = sorted(set(days) - {file.day for file in found})
-        if not found or (missing and not allow_gaps):
-            accepted = ", or accept the gaps with --allow-gaps" if found else ""
+        missing = sorted(set(days) - {file.day for file in relevant})
+        if not relevant or (missing and not allow_gaps):
+            accepted = ", or accept the gaps with --allow-gaps" if relevant else ""
             problems.append(
                 Malformed(where, f"has no file for {format_days(missing)}; {remedy}{accepted}")
             )
@@ -225,7 +225,7 @@ class TranscriptForm:
             warnings.append(
                 f"{where}: has no file for {format_days(missing)}, so nothing is fed then"
             )
-        return found
+        return relevant
 
     def _format_command(self, layout: Layout) -> str:
         folder = shlex.quote(str(layout.folder))
@@ -233,9 +233,9 @@ class TranscriptForm:
 
 
 def _find_unread_files(layout: Layout, folder: Path, files: list[TranscriptFile]) -> Iterator[str]:
-    read = {file.path for file in files}
+    listed = {file.path for file in files}
     for path in sorted(folder.iterdir()):
-        if path.suffix in _READABLE and path not in read and not path.name.startswith("."):
+        if path.suffix in _READABLE and path not in listed and not path.name.startswith("."):
             yield f"{layout.name(path)}: is not named like a day of this form and is not read"
 
 

@@ -128,14 +128,14 @@ class Fields:
         value = self._values.get(key)
         if value is None:
             return None
-        found = parse_iso_date(value) if isinstance(value, str) else None
-        if found is None:
+        parsed = parse_iso_date(value) if isinstance(value, str) else None
+        if parsed is None:
             self.note(
                 f"{key} of {self.subject} is {describe_value(value)}, not a date; "
                 "write it as year-month-day, for example 2026-02-01",
                 key,
             )
-        return found
+        return parsed
 
     def read_texts(self, key: str) -> tuple[str, ...]:
         """Read a list of texts; absent means empty."""

@@ -56,10 +56,12 @@ def stream_file(file: HistoryFile, *arrays: str) -> Iterator[tuple[str, bytes, s
 def find_conversations(source: HistorySource, what: str) -> list[HistoryFile]:
     """The files with conversations; a file that was named itself may have any name."""
     files = source.files
-    found = [file for file in files if source.is_file or _CONVERSATIONS.fullmatch(file.base)]
-    if not found:
+    conversations = [
+        file for file in files if source.is_file or _CONVERSATIONS.fullmatch(file.base)
+    ]
+    if not conversations:
         raise UsageError(f"{source.path} holds no conversations.json; name the export of {what}")
-    return found
+    return conversations
 
 
 def read_chatgpt(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
@@ -120,9 +122,9 @@ def _find_branch(nodes: dict[str, Any], last: object) -> list[str]:
         leaves = [name for name, node in nodes.items() if not get_list(node, "children")]
         last = max(leaves, key=lambda name: _get_order(nodes[name]), default=None)
     branch: list[str] = []
-    seen: set[str] = set()
-    while isinstance(last, str) and last in nodes and last not in seen:
-        seen.add(last)
+    visited: set[str] = set()
+    while isinstance(last, str) and last in nodes and last not in visited:
+        visited.add(last)
         branch.append(last)
         node = nodes[last]
         last = node.get("parent") if isinstance(node, dict) else None
@@ -130,8 +132,8 @@ def _find_branch(nodes: dict[str, Any], last: object) -> list[str]:
 
 
 def _get_order(node: object) -> datetime:
-    found = parse_time(get_dict(node, "message").get("create_time"))
-    return found or datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    created = parse_time(get_dict(node, "message").get("create_time"))
+    return created or datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
 def _join_parts(content: dict[str, Any]) -> str:
@@ -150,15 +152,17 @@ def _read_account(source: HistorySource, log: ReadingLog, name: str) -> None:
     for file in source.files:
         if source.is_file or file.base != name:
             continue
-        found = read_json_file(file)
-        for each in found if isinstance(found, list) else [found]:
+        content = read_json_file(file)
+        for account in content if isinstance(content, list) else [content]:
             person = log.add_person(
-                USER, log.options.users[0] if log.options.users else get_text(each, "full_name")
+                USER, log.options.users[0] if log.options.users else get_text(account, "full_name")
             )
-            full = get_text(each, "full_name", "name")
+            full = get_text(account, "full_name", "name")
             person.handles.update({full} - {"", person.name})
-            person.addresses.update({get_text(each, "email", "email_address")} - {""})
-            person.phones.update({get_text(each, "phone_number", "verified_phone_number")} - {""})
+            person.addresses.update({get_text(account, "email", "email_address")} - {""})
+            person.phones.update(
+                {get_text(account, "phone_number", "verified_phone_number")} - {""}
+            )
 
 
 def read_claude(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
@@ -193,15 +197,18 @@ def _read_claude_chat(chat: object, where: str, log: ReadingLog) -> Iterator[His
 
 def _join_claude_parts(message: object) -> str:
     """The text, and that of files that were pasted or attached."""
-    said = [
+    parts = [
         get_text(part, "text").strip()
         for part in get_list(message, "content")
         if get_text(part, "type") == "text"
     ]
-    text = "\n\n".join(each for each in said if each) or get_text(message, "text").strip()
+    text = (
+        "\n\n".join(text_part for text_part in parts if text_part)
+        or get_text(message, "text").strip()
+    )
     attached = [
-        f"[{get_text(each, 'file_name') or 'attached'}]\n{content}"
-        for each in get_list(message, "attachments")
-        if (content := get_text(each, "extracted_content").strip())
+        f"[{get_text(text_part, 'file_name') or 'attached'}]\n{content}"
+        for text_part in get_list(message, "attachments")
+        if (content := get_text(text_part, "extracted_content").strip())
     ]
-    return "\n\n".join(each for each in (text, *attached) if each)
+    return "\n\n".join(text_part for text_part in (text, *attached) if text_part)

@@ -105,11 +105,11 @@ FORMATS = (
 def find_format(source: HistorySource, name: str | None) -> HistoryFormat:
     """The format of this name, or the one that the source looks like; UsageError without any."""
     if name is not None:
-        return next(each for each in FORMATS if each.name == name)
+        return next(form for form in FORMATS if form.name == name)
     heads = {file.name: file.peek() for file in _choose_files(source)}
-    for each in FORMATS:
-        if each.recognise(source, heads):
-            return each
+    for form in FORMATS:
+        if form.recognise(source, heads):
+            return form
     raise UsageError(
         f"{source.path} looks like none of the formats {', '.join(f.name for f in FORMATS)}; "
         "check the file, or say --format"

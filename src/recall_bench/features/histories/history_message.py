@@ -68,8 +68,8 @@ class Participant:
     @property
     def label(self) -> str:
         """The name to show."""
-        known = (*sorted(self.handles), *sorted(self.addresses), *sorted(self.phones))
-        return self.name or (known[0] if known else self.key)
+        aliases = (*sorted(self.handles), *sorted(self.addresses), *sorted(self.phones))
+        return self.name or (aliases[0] if aliases else self.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +85,8 @@ class ReadOptions:
     def is_user(self, person: Participant) -> bool:
         """Whether the participant is the user."""
         named = {user.casefold() for user in self.users}
-        held = {person.name, *person.addresses, *person.handles, *person.phones}
-        return any(each.casefold() in named for each in held if each)
+        aliases = {person.name, *person.addresses, *person.handles, *person.phones}
+        return any(alias.casefold() in named for alias in aliases if alias)
 
 
 @dataclass(slots=True)
@@ -143,21 +143,21 @@ def get_text(value: object, *keys: str) -> str:
     """The first of these keys that holds a text; empty if there is none."""
     if isinstance(value, dict):
         for key in keys:
-            if isinstance(found := value.get(key), str) and found:
-                return found
+            if isinstance(text := value.get(key), str) and text:
+                return text
     return ""
 
 
 def get_list(value: object, key: str) -> list[Any]:
     """The list under a key; empty if there is none."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, list) else []
+    content = value.get(key) if isinstance(value, dict) else None
+    return content if isinstance(content, list) else []
 
 
 def get_dict(value: object, key: str) -> dict[str, Any]:
     """The object under a key; empty if there is none."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
+    content = value.get(key) if isinstance(value, dict) else None
+    return content if isinstance(content, dict) else {}
 
 
 _FRACTION = re.compile(r"\.(\d{6})\d+")
@@ -171,14 +171,14 @@ def parse_time(value: object) -> datetime | None:
     try:
         if isinstance(value, str) and not re.fullmatch(r"\d+(\.\d+)?", value.strip()):
             text = _FRACTION.sub(r".\1", value.strip()).removesuffix(" UTC")
-            found = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text)
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
-            found = datetime.fromtimestamp(_scale_seconds(float(value)), UTC)
+            moment = datetime.fromtimestamp(_scale_seconds(float(value)), UTC)
         else:
             return None
     except (ValueError, OverflowError, OSError):
         return None
-    return found if _FIRST_YEAR <= found.year <= _LAST_YEAR else None
+    return moment if _FIRST_YEAR <= moment.year <= _LAST_YEAR else None
 
 
 def assume_utc(at: datetime) -> datetime:

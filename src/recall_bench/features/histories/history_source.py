@@ -119,7 +119,7 @@ class HistorySource:
                 raise UsageError(
                     f"{self.path} is a damaged zip file ({error}); fetch the export again"
                 ) from error
-            names = [each.filename for each in self._zip.infolist() if not each.is_dir()]
+            names = [member.filename for member in self._zip.infolist() if not member.is_dir()]
             self._names = tuple(sorted(name for name in names if not name.startswith("__MACOSX/")))
             self._check_count(len(names))
         else:

@@ -183,13 +183,15 @@ def _import_into(beside: Path, request: HistoryRequest) -> HistoryReport:
             map_file=str(request.map_path),
         )
     # Write the record and the map, and give the folder its name.
-    kept = report.replace(folder=request.name, map_file=None, left={}, candidates={})
+    record = report.replace(folder=request.name, map_file=None, left={}, candidates={})
     if names is not None:
-        kept = kept.replace(sources=tuple(source.replace(name=None) for source in report.sources))
+        record = record.replace(
+            sources=tuple(source.replace(name=None) for source in report.sources)
+        )
         # First the map: a folder without it could not be extended consistently.
         encoded = msgspec.json.format(msgspec.json.encode(names.make_map()), indent=1)
         replace_file(request.map_path, encoded + b"\n", is_private=True)
-    encoded = msgspec.json.format(msgspec.json.encode(kept), indent=1)
+    encoded = msgspec.json.format(msgspec.json.encode(record), indent=1)
     (beside / RECORD).write_bytes(encoded + b"\n")
     beside.rename(request.folder)
     return report
@@ -203,11 +205,11 @@ def _read_source(
     path: Path, request: HistoryRequest, spool: MessageSpool, log: ReadingLog
 ) -> SourceReport:
     with HistorySource(path) as source:
-        found = find_format(source, request.format)
+        form = find_format(source, request.format)
         before = spool.received
-        for message in found.read(source, log):
+        for message in form.read(source, log):
             spool.add(message, request.since, request.until)
-    return SourceReport(format=found.name, messages=spool.received - before, name=str(path))
+    return SourceReport(format=form.name, messages=spool.received - before, name=str(path))
 
 
 def _explain_emptiness(request: HistoryRequest, log: ReadingLog) -> str:
@@ -217,9 +219,9 @@ def _explain_emptiness(request: HistoryRequest, log: ReadingLog) -> str:
 
 
 def _make_names(request: HistoryRequest, log: ReadingLog) -> Pseudonymiser:
-    known = _read_map(request)
+    mapping = _read_map(request)
     names = Pseudonymiser.from_map(
-        known, any_case=request.any_case, with_domains=request.with_domains
+        mapping, any_case=request.any_case, with_domains=request.with_domains
     )
     names.learn_people([*log.people.values(), *_describe_user(request)], request.also)
     return names
@@ -235,7 +237,7 @@ def _describe_user(request: HistoryRequest) -> list[Participant]:
             "--user",
             "" if "@" in name else name,
             addresses={user for user in request.users if "@" in user.lstrip("@")},
-            handles={each for each in more if "@" not in each.lstrip("@")},
+            handles={handle for handle in more if "@" not in handle.lstrip("@")},
         )
     ]
 
@@ -245,14 +247,14 @@ def _read_map(request: HistoryRequest) -> PseudonymMap:
     if not path.exists():
         return PseudonymMap(seed=request.seed or secrets.token_hex(16))
     try:
-        found = decode_untrusted_json(read_regular_file(path), PseudonymMap)
+        mapping = decode_untrusted_json(read_regular_file(path), PseudonymMap)
     except (msgspec.DecodeError, ValueError) as error:
         raise UsageError(f"--map: {path} is not a map of pseudonyms ({error})") from error
-    if request.seed is not None and request.seed != found.seed:
+    if request.seed is not None and request.seed != mapping.seed:
         raise UsageError(
             f"--seed: {path} has another seed; leave --seed out, or name another --map"
         )
-    return found
+    return mapping
 
 
 def render_history_report(report: HistoryReport) -> str:
@@ -262,11 +264,11 @@ def render_history_report(report: HistoryReport) -> str:
         for source in report.sources
     ]
     skipped: Counter[str] = Counter(report.skipped)
-    left = [f"{count:,} {reason}" for reason, count in skipped.most_common() if count]
+    reasons = [f"{count:,} {reason}" for reason, count in skipped.most_common() if count]
     if report.repeated:
-        left.append(f"{report.repeated:,} found twice")
-    if left:
-        facts.append(("Left out", join_words(left)))
+        reasons.append(f"{report.repeated:,} found twice")
+    if reasons:
+        facts.append(("Left out", join_words(reasons)))
     span = f"of {report.span:,} from {report.first} to {report.last}, in {report.zone}"
     facts += [
         ("Days", f"{report.days:,} with messages, {span}"),
@@ -284,11 +286,11 @@ def _list_name_facts(report: HistoryReport) -> list[tuple[str, str]]:
     counts = (f"{kind}: {count:,}" for kind, count in report.replaced.items())
     facts = [("Replaced", ", ".join(counts) or "nothing")]
     if report.left:
-        shown = (f"{clean_text(word)} ({count:,})" for word, count in report.left.items())
+        words = (f"{clean_text(word)} ({count:,})" for word, count in report.left.items())
         facts.append(
             (
                 "Kept",
-                f"words that equal a name, in lower case or common: {join_words(shown, _SHOWN)}",
+                f"words that equal a name, in lower case or common: {join_words(words, _SHOWN)}",
             )
         )
     facts.append(("Not found", _describe_unknown(report)))
@@ -300,13 +302,13 @@ def _describe_unknown(report: HistoryReport) -> str:
     text = "names of people who take no part are not known"
     if not report.candidates:
         return f"{text}; --name NAME replaces one"
-    shown = (f"{clean_text(name)} ({count:,})" for name, count in report.candidates.items())
-    return f"{text}; these may be some: {join_words(shown, _SHOWN)}; --name NAME replaces one"
+    names = (f"{clean_text(name)} ({count:,})" for name, count in report.candidates.items())
+    return f"{text}; these may be some: {join_words(names, _SHOWN)}; --name NAME replaces one"
 
 
 def parse_names(names: Sequence[str]) -> tuple[str, ...]:
     """Names without blanks around them; UsageError for an empty one."""
-    found = tuple(" ".join(name.split()) for name in names)
-    if not all(found):
+    stripped = tuple(" ".join(name.split()) for name in names)
+    if not all(stripped):
         raise UsageError("--user and --name need a name; write it in quotes")
-    return found
+    return stripped

@@ -62,7 +62,9 @@ def iterate_lines(file: HistoryFile) -> Iterator[tuple[bytes, str]]:
 def read_records(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every record with a time, a speaker and a text; or lists of such records."""
     names = (".jsonl", ".ndjson", ".json")
-    files = [each for each in source.files if source.is_file or each.base.endswith(names)]
+    files = [
+        candidate for candidate in source.files if source.is_file or candidate.base.endswith(names)
+    ]
     if not files:
         raise UsageError(f"{source.path} holds no JSON lines; name the file that is meant")
     for file in files:
@@ -104,7 +106,7 @@ def _read_part(
 
 
 def _read_record(row: object, where: str, log: ReadingLog) -> Iterator[HistoryMessage]:
-    turns = [each for key in _TURNS for each in get_list(row, key)]
+    turns = [turn_row for key in _TURNS for turn_row in get_list(row, key)]
     if not isinstance(row, dict):
         raise UsageError(f"{where}: is not an object with a time, a speaker and a text")
     if not turns:
@@ -124,14 +126,14 @@ def _read_turn(
     if at is None or not text:
         log.skip("without text" if at else "without a date")
         return
-    said = get_text(turn, *_SPEAKERS) or "user"
-    if said in ("system", "developer", "tool", "function"):
-        log.skip("by tools" if said in ("tool", "function") else "notices")
+    author = get_text(turn, *_SPEAKERS) or "user"
+    if author in ("system", "developer", "tool", "function"):
+        log.skip("by tools" if author in ("tool", "function") else "notices")
         return
     channel = get_text(turn, *_CHANNELS) or get_text(row, *_CHANNELS)
-    speaker = None if channel else log.add_chat_speaker(said.lower())
+    speaker = None if channel else log.add_chat_speaker(author.lower())
     if speaker is None:
-        speaker = log.add_person(f"name:{said}", said).key
+        speaker = log.add_person(f"name:{author}", author).key
         channel = channel or "chat"
     room = Room(f"jsonl:{channel}", channel, is_group=None) if channel else ASSISTANT_ROOM
     thread = get_text(row, *_CONVERSATIONS)
@@ -158,7 +160,9 @@ NOTES = Room("notes", "Notes", is_group=False)
 
 def read_markdown(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every note with a date, in its front matter or its name."""
-    files = [each for each in source.files if source.is_file or each.base.endswith(".md")]
+    files = [
+        candidate for candidate in source.files if source.is_file or candidate.base.endswith(".md")
+    ]
     if not files:
         raise UsageError(f"{source.path} holds no .md file; name the folder of notes")
     speaker = log.add_chat_speaker("user") or ""

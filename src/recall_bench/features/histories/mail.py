@@ -46,17 +46,18 @@ _MESSAGE_ID = re.compile(r"<[^<>\s]+>")
 def read_mbox(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message with a date and a text."""
     files = [
-        each
-        for each in source.files
-        if source.is_file or (each.base.endswith((".mbox", ".mbx")) or each.base == "mbox")
+        candidate
+        for candidate in source.files
+        if source.is_file
+        or (candidate.base.endswith((".mbox", ".mbx")) or candidate.base == "mbox")
     ]
     if not files:
         raise UsageError(f"{source.path} holds no mbox file; name the one that is meant")
     for file in files:
         for raw in _split_messages(file):
-            found = _read_message(raw, log)
-            if found is not None:
-                yield found
+            message = _read_message(raw, log)
+            if message is not None:
+                yield message
 
 
 def _split_messages(file: HistoryFile) -> Iterator[bytes]:
@@ -105,7 +106,7 @@ def _read_message(raw: bytes, log: ReadingLog) -> HistoryMessage | None:
     except (MessageError, ValueError, LookupError, RecursionError):
         log.skip("unreadable")
         return None
-    labels = {each.strip().lower() for each in _decode(message, "X-Gmail-Labels").split(",")}
+    labels = {label.strip().lower() for label in _decode(message, "X-Gmail-Labels").split(",")}
     if labels & _DISCARDED:
         log.skip("in spam or trash")
         return None
@@ -145,27 +146,27 @@ def _decode(message: Message, name: str) -> str:
 
 def _parse_date(message: Message) -> datetime | None:
     try:
-        found = parsedate_to_datetime(str(message.get("Date", "")))
+        moment = parsedate_to_datetime(str(message.get("Date", "")))
         # An offset of a day and more is no time zone, and shows in arithmetic alone.
-        found.utcoffset()
+        moment.utcoffset()
     except (TypeError, ValueError, OverflowError, IndexError):
         return None
     # An offset of -0000 is UTC, and is read as a time without a zone.
-    return assume_utc(found) if found.year > 1980 else None
+    return assume_utc(moment) if moment.year > 1980 else None
 
 
 def _add_people(message: Message, names: tuple[str, ...], log: ReadingLog) -> list[str]:
-    found = []
-    headers = [str(each) for name in names for each in message.get_all(name, [])]
-    for shown, address in getaddresses(headers):
+    keys = []
+    headers = [str(header) for name in names for header in message.get_all(name, [])]
+    for display_name, address in getaddresses(headers):
         key = address.strip().lower()
         if "@" not in key or len(key) > 254:
             continue
-        name = _decode_name(shown)
+        name = _decode_name(display_name)
         person = log.add_person(key, "" if "@" in name else name)
         person.addresses.add(key)
-        found.append(log.add_person(key).key)
-    return found
+        keys.append(log.add_person(key).key)
+    return keys
 
 
 def _decode_name(raw: str) -> str:
@@ -240,14 +241,14 @@ def _strip_tags(page: str) -> str:
 
 def _clean_body(text: str, log: ReadingLog) -> str:
     """The text without quoted lines, their introduction, and the signature."""
-    kept: list[str] = []
+    body: list[str] = []
     for line in text.splitlines():
         if line.rstrip() == "--" or line == "-- ":
             break
         if line.startswith(">"):
             log.skip("quoted lines of mail")
-            if kept and _QUOTE_HEAD.match(kept[-1]):
-                kept.pop()
+            if body and _QUOTE_HEAD.match(body[-1]):
+                body.pop()
             continue
-        kept.append(line.rstrip())
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+        body.append(line.rstrip())
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(body)).strip()

@@ -70,8 +70,8 @@ class MessageSpool:
         place = self._places.get(message.identity) if message.identity is not None else None
         if place is not None:
             # Found twice: the earlier time counts.
-            kept = self._messages[place]
-            self._messages[place] = replace(kept, at=min(kept.at, at))
+            first_copy = self._messages[place]
+            self._messages[place] = replace(first_copy, at=min(first_copy.at, at))
             return
         if message.identity is not None:
             self._places[message.identity] = len(self._messages)
@@ -233,8 +233,8 @@ class HistoryWriter:
     def _clean_title(self, title: str, label: str) -> str:
         """A title; the name of the room that it begins with is a name, the rest is text."""
         named = label if title.startswith(label) else ""
-        made = self.replace_label(named) + self.replace(title.removeprefix(named))
-        return " ".join(made.split())[:_TITLE_LENGTH].strip()
+        cleaned = self.replace_label(named) + self.replace(title.removeprefix(named))
+        return " ".join(cleaned.split())[:_TITLE_LENGTH].strip()
 
     def _render_message(self, message: SpooledMessage) -> str:
         to = ""
@@ -318,10 +318,10 @@ class HistoryWriter:
 
 def _list_distinct(keys: Iterable[str], label: Callable[[str], str]) -> list[str]:
     """The first key of each label."""
-    found: dict[str, str] = {}
+    distinct: dict[str, str] = {}
     for key in keys:
-        found.setdefault(label(key), key)
-    return list(found.values())
+        distinct.setdefault(label(key), key)
+    return list(distinct.values())
 
 
 def _guard_structure(text: str) -> str:

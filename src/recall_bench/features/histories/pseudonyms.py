@@ -172,7 +172,11 @@ class Pseudonymiser:
 
     def learn_people(self, people: Iterable[Participant], also: Collection[str] = ()) -> None:
         """Learn the names, addresses, handles and numbers of the participants, and more names."""
-        humans = [each for each in people if not each.is_agent and not _is_automatic(each)]
+        humans = [
+            candidate
+            for candidate in people
+            if not candidate.is_agent and not _is_automatic(candidate)
+        ]
         texts = [*also, *(human.name for human in humans), *(h for e in humans for h in e.handles)]
         words = {fold_word(word) for text in texts for word in _list_name_words(text)}
         # An invention must not be the name of another person.
@@ -180,7 +184,7 @@ class Pseudonymiser:
         for word in sorted(words):
             if word not in self.names:
                 self.names[word] = self._invent(word)
-        for person in sorted(humans, key=lambda each: each.key):
+        for person in sorted(humans, key=lambda candidate: candidate.key):
             for handle in _list_handles(person):
                 if key := fold_word(handle).lstrip("@"):
                     self.handles.setdefault(key, self._make_handle(person, key))
@@ -217,12 +221,12 @@ class Pseudonymiser:
     def _replace_in(self, text: str, place: Place) -> str:
         text = unicodedata.normalize("NFC", text)
         self._note_candidates(text)
-        made, done = [], 0
+        pieces, done = [], 0
         for start, end in self._find_numbers(text):
-            made.append(self._replace_between(text[done:start], place))
-            made.append(self._count("phones", self._replace_phone(text[start:end])))
+            pieces.append(self._replace_between(text[done:start], place))
+            pieces.append(self._count("phones", self._replace_phone(text[start:end])))
             done = end
-        return "".join([*made, self._replace_between(text[done:], place)])
+        return "".join([*pieces, self._replace_between(text[done:], place)])
 
     def _replace_between(self, text: str, place: Place) -> str:
         """The text, which holds no known number, with everything else replaced."""
@@ -281,11 +285,11 @@ class Pseudonymiser:
         """Words with dots between them: a handle, or the name of a file or a sentence's end."""
         if (key := fold_word(found[0])) in self.handles:
             return self._count("handles", self.handles[key])
-        made, done = "", found.start()
+        replaced, done = "", found.start()
         for word in _TEXT_WORD.finditer(found.string, *found.span()):
-            made += found.string[done : word.start()] + self._replace_word(word, place)
+            replaced += found.string[done : word.start()] + self._replace_word(word, place)
             done = word.end()
-        return made + found.string[done : found.end()]
+        return replaced + found.string[done : found.end()]
 
     def _count(self, kind: str, text: str) -> str:
         self.counts[kind] += 1
@@ -305,14 +309,14 @@ class Pseudonymiser:
         if owned is not None and fold_word(owned[1]) in self.names:
             return self._replace_name(owned[1], found, place) + owned[2]
         pieces = _split_word(word)
-        known = {key for piece in pieces if (key := fold_word(piece)) in self.names}
-        if not known:
+        names = {key for piece in pieces if (key := fold_word(piece)) in self.names}
+        if not names:
             return self._note_plain(word)
         # Two names in one word are a person, whatever their case: ana_ruiz, bob-meyer.
-        if len(known) > 1 and known - _WORDS - _DATES:
+        if len(names) > 1 and names - _WORDS - _DATES:
             place = "label"
         return "".join(
-            self._replace_name(piece, found, place) if fold_word(piece) in known else piece
+            self._replace_name(piece, found, place) if fold_word(piece) in names else piece
             for piece in pieces
         )
 
@@ -352,8 +356,10 @@ class Pseudonymiser:
         before, after = found.string[: found.start()][-40:], found.string[found.end() :][:40]
         previous = re.search(r"(\w+)[ \t]+\Z", before)
         following = re.match(r"[ \t]+(\w+)", after)
-        beside = [each[1] for each in (previous, following) if each]
-        if any(each[0].isupper() and fold_word(each) in self.names for each in beside):
+        beside = [neighbour[1] for neighbour in (previous, following) if neighbour]
+        if any(
+            neighbour[0].isupper() and fold_word(neighbour) in self.names for neighbour in beside
+        ):
             return True
         return key not in _DATES and before.rstrip(" \t\"“'")[-1:] not in ("", *_SENTENCE_END)
 
@@ -377,10 +383,10 @@ class Pseudonymiser:
         key = address.lower()
         if key not in self.addresses:
             local, _, domain = key.rpartition("@")
-            made = self._make_local_part(person, key)
+            invented = self._make_local_part(person, key)
             if person is None and local in self.handles:
-                made = self.handles[local]
-            self.addresses[key] = f"{made}@{domain}"
+                invented = self.handles[local]
+            self.addresses[key] = f"{invented}@{domain}"
         local, _, domain = self.addresses[key].rpartition("@")
         return f"{local}@{self._replace_domain(domain)}"
 
@@ -396,10 +402,10 @@ class Pseudonymiser:
         digits = re.sub(r"\D", "", phone)
         if digits not in self.phones:
             stream = str(int.from_bytes(self._hash(f"phone {digits}"), "big"))[3:]
-            kept = 2 if phone.lstrip().startswith(("+", "00")) else 1
-            self.phones[digits] = digits[:kept] + stream[: len(digits) - kept]
-        made = iter(self.phones[digits])
-        return re.sub(r"\d", lambda _: next(made), phone)
+            prefix = 2 if phone.lstrip().startswith(("+", "00")) else 1
+            self.phones[digits] = digits[:prefix] + stream[: len(digits) - prefix]
+        digit = iter(self.phones[digits])
+        return re.sub(r"\d", lambda _: next(digit), phone)
 
     def _replace_url(self, url: str, place: Place) -> str:
         parts = _URL.fullmatch(url)
@@ -423,8 +429,8 @@ class Pseudonymiser:
         if key in self.handles:
             return mark + self._count("URL users", self.handles[key])
         if mark or (is_social and is_first):
-            made = self.handles.setdefault(key, self._make_local_part(None, key))
-            return mark + self._count("URL users", made)
+            invented = self.handles.setdefault(key, self._make_local_part(None, key))
+            return mark + self._count("URL users", invented)
         return found[0]
 
     def _replace_url_piece(self, piece: str, decodings: int) -> str:
@@ -434,23 +440,23 @@ class Pseudonymiser:
             if "%" not in plain:
                 break
             plain = unquote(plain)
-        made = self._replace_in(plain, "URL")
-        if made == unicodedata.normalize("NFC", plain):
+        replaced = self._replace_in(plain, "URL")
+        if replaced == unicodedata.normalize("NFC", plain):
             return piece
-        return made if plain == piece else quote(made, safe="")
+        return replaced if plain == piece else quote(replaced, safe="")
 
     def _make_handle(self, person: Participant, key: str) -> str:
         """A handle: the person's invented name; other digits for persons without another name."""
-        made = self._make_local_part(person, key)
+        local = self._make_local_part(person, key)
         if key != fold_word(person.name) or not re.search(r"\d", key):
-            return made
-        return f"{made}{100 + int.from_bytes(self._hash(f'digits {key}'), 'big') % 900}"
+            return local
+        return f"{local}{100 + int.from_bytes(self._hash(f'digits {key}'), 'big') % 900}"
 
     def _make_local_part(self, person: Participant | None, key: str) -> str:
         """The part of an address before the @: the person's invented name, or another one."""
         words = [] if person is None else [fold_word(w) for w in _list_name_words(person.name)]
-        made = ".".join(self.names[word].lower() for word in words if word in self.names)
-        return made or self._invent(f"local {key}").lower()
+        local = ".".join(self.names[word].lower() for word in words if word in self.names)
+        return local or self._invent(f"local {key}").lower()
 
     def _hash(self, text: str) -> bytes:
         return hmac.new(self.seed.encode(), text.encode("utf-8", "replace"), sha256).digest()
@@ -460,15 +466,15 @@ class Pseudonymiser:
         for attempt in range(10_000):
             draw = self._hash(f"{original} {attempt}")
             syllables = 2 + draw[0] % 2
-            made = "".join(
+            name = "".join(
                 _CONSONANTS[draw[2 * place + 1] % len(_CONSONANTS)]
                 + _VOWELS[draw[2 * place + 2] % len(_VOWELS)]
                 for place in range(syllables)
             )
-            made += _ENDS[draw[-1] % len(_ENDS)]
-            if made not in self._taken:
-                self._taken.add(made)
-                return made.capitalize()
+            name += _ENDS[draw[-1] % len(_ENDS)]
+            if name not in self._taken:
+                self._taken.add(name)
+                return name.capitalize()
         raise AssertionError("there are more syllables than names")
 
     def _note_candidates(self, text: str) -> None:
@@ -487,10 +493,12 @@ def _is_automatic(person: Participant) -> bool:
 
 def _list_handles(person: Participant) -> list[str]:
     """What a person is called in one word; a name that is no usual one is a handle too."""
-    known = set(person.handles)
+    handles = set(person.handles)
     if "@" not in person.name and re.search(r"\w[_.\d]", person.name):
-        known.add(person.name)
-    return sorted(each for each in known if not re.search(r"\s", each) and re.search(r"\w", each))
+        handles.add(person.name)
+    return sorted(
+        handle for handle in handles if not re.search(r"\s", handle) and re.search(r"\w", handle)
+    )
 
 
 def _list_forms(phone: str) -> Iterator[str]:

@@ -50,11 +50,11 @@ class _SlackNames:
     def add_user(self, user: object) -> None:
         name = get_text(user, "id")
         profile = get_dict(user, "profile")
-        shown = get_text(profile, "real_name", "display_name") or get_text(
+        display_name = get_text(profile, "real_name", "display_name") or get_text(
             user, "real_name", "name"
         )
         is_bot = isinstance(user, dict) and user.get("is_bot") is True
-        person = self.log.add_person(name, shown, is_agent=is_bot)
+        person = self.log.add_person(name, display_name, is_agent=is_bot)
         handles = {get_text(user, "name"), get_text(profile, "display_name")}
         person.handles.update(handles - {"", person.name})
         person.addresses.update({get_text(profile, "email")} - {""})
@@ -93,7 +93,11 @@ class _SlackNames:
 def read_slack(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message that a person wrote in a channel, a group or a direct message."""
     names = _SlackNames(log)
-    lists = {each.base: each for each in source.files if each.base in (*SLACK_LISTS, "users.json")}
+    lists = {
+        candidate.base: candidate
+        for candidate in source.files
+        if candidate.base in (*SLACK_LISTS, "users.json")
+    }
     if "users.json" not in lists:
         raise UsageError(f"{source.path} has no users.json; name the folder or zip file of Slack")
     for user in _read_list(lists["users.json"]):
@@ -105,16 +109,16 @@ def read_slack(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessag
         if _DAY_FILE.fullmatch(file.base):
             room = names.rooms.get(file.parent) or Room(f"slack:{file.parent}", f"#{file.parent}")
             for _, raw, where in stream_file(file):
-                found = _read_slack_message(decode_element(raw, where), room, names)
-                if found is not None:
-                    yield found
+                message = _read_slack_message(decode_element(raw, where), room, names)
+                if message is not None:
+                    yield message
 
 
 def _read_list(file: HistoryFile) -> list[Any]:
-    found = read_json_file(file)
-    if not isinstance(found, list):
+    content = read_json_file(file)
+    if not isinstance(content, list):
         raise UsageError(f"{file.shown} is not the list that Slack writes; export it again")
-    return found
+    return content
 
 
 def _read_slack_message(message: object, room: Room, names: _SlackNames) -> HistoryMessage | None:
@@ -129,10 +133,10 @@ def _read_slack_message(message: object, room: Room, names: _SlackNames) -> Hist
         return None
     speaker = get_text(message, "user", "bot_id") or get_text(message, "username") or "someone"
     profile = get_dict(message, "user_profile")
-    shown = get_text(profile, "real_name", "name") or get_text(message, "username")
+    display_name = get_text(profile, "real_name", "name") or get_text(message, "username")
     # What a person posts through an app has the app's bot_id beside the user.
     is_agent = bool(get_text(message, "bot_id")) and not get_text(message, "user")
-    log.add_person(speaker, shown, is_agent=is_agent)
+    log.add_person(speaker, display_name, is_agent=is_agent)
     thread = get_text(message, "thread_ts")
     return HistoryMessage(
         at=at,
@@ -153,11 +157,15 @@ _DIRECT_NAME = re.compile(r"Direct Message with (?P<account>.+?)(?:#\d{1,4})?")
 
 def read_discord(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message of the data package, or of the files of DiscordChatExporter."""
-    package = [each for each in source.files if _PACKAGE_FILE.fullmatch(each.base)]
+    package = [candidate for candidate in source.files if _PACKAGE_FILE.fullmatch(candidate.base)]
     if package and not source.is_file:
         yield from _read_package(source, package, log)
         return
-    files = [each for each in source.files if source.is_file or each.base.endswith(".json")]
+    files = [
+        candidate
+        for candidate in source.files
+        if source.is_file or candidate.base.endswith(".json")
+    ]
     if not files:
         raise UsageError(f"{source.path} holds no messages of Discord; name the export")
     for file in files:
@@ -167,14 +175,18 @@ def read_discord(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMess
 def _read_package(
     source: HistorySource, package: list[HistoryFile], log: ReadingLog
 ) -> Iterator[HistoryMessage]:
-    by_name = {each.name: each for each in source.files}
-    accounts = [each for each in source.files if each.name.lower().endswith("account/user.json")]
+    by_name = {candidate.name: candidate for candidate in source.files}
+    accounts = [
+        candidate
+        for candidate in source.files
+        if candidate.name.lower().endswith("account/user.json")
+    ]
     for account in accounts[:1]:
-        found = read_json_file(account)
-        person = log.add_person(USER, get_text(found, "global_name", "username"))
-        person.handles.update({get_text(found, "username")} - {"", person.name})
-        person.addresses.update({get_text(found, "email")} - {""})
-        person.phones.update({get_text(found, "phone")} - {""})
+        profile = read_json_file(account)
+        person = log.add_person(USER, get_text(profile, "global_name", "username"))
+        person.handles.update({get_text(profile, "username")} - {"", person.name})
+        person.addresses.update({get_text(profile, "email")} - {""})
+        person.phones.update({get_text(profile, "phone")} - {""})
     log.add_person(USER, log.options.users[0] if log.options.users else "User")
     for file in package:
         channel_file = by_name.get(f"{file.name.rpartition('/')[0]}/channel.json")
@@ -206,10 +218,10 @@ def _read_package(
 def _read_package_rows(file: HistoryFile) -> Iterator[dict[str, Any]]:
     if file.base.endswith(".json"):
         for _, raw, where in stream_file(file):
-            found = decode_element(raw, where)
-            if not isinstance(found, dict):
+            row = decode_element(raw, where)
+            if not isinstance(row, dict):
                 raise UsageError(f"{where} is not a message of Discord; export it again")
-            yield found
+            yield row
         return
     with file.open() as opened:
         rows = csv.DictReader(io.TextIOWrapper(opened, "utf-8-sig", errors="replace", newline=""))
@@ -234,9 +246,9 @@ def _read_channel_file(file: HistoryFile, log: ReadingLog) -> Iterator[HistoryMe
         elif key == "messages":
             if room is None:
                 raise UsageError(f"{file.shown} has messages before its channel; export it again")
-            found = _read_channel_message(decode_element(raw, where), room, log)
-            if found is not None:
-                yield found
+            message = _read_channel_message(decode_element(raw, where), room, log)
+            if message is not None:
+                yield message
     if room is None:
         raise UsageError(
             f"{file.shown} names no channel; it is not an export of DiscordChatExporter"
@@ -254,9 +266,9 @@ def _read_channel_message(message: object, room: Room, log: ReadingLog) -> Histo
         return None
     author = get_dict(message, "author")
     speaker = _add_discord_person(author, log)
-    for each in get_list(message, "mentions"):
-        if isinstance(each, dict):
-            _add_discord_person(each, log)
+    for mention in get_list(message, "mentions"):
+        if isinstance(mention, dict):
+            _add_discord_person(mention, log)
     return HistoryMessage(
         at=at, speaker=speaker, text=text, room=room, conversation=room.key, title=room.label
     )

@@ -74,13 +74,13 @@ def build_messages(
     The calls are read twice.
     """
     repeating = {call.conversation for call in list_calls() if _repeats(call)}
-    found = False
+    has_messages = False
     for call in list_calls():
-        found = True
+        has_messages = True
         is_repeating = call.conversation in repeating
         request = "" if is_repeating else call.request or call.at.isoformat()
         yield from _build_call_messages(call, request, log)
-    if not found:
+    if not has_messages:
         raise UsageError(missing)
 
 
@@ -149,8 +149,8 @@ def _read_turns(
         if value.strip():
             yield ChatTurn(role, value.strip())
     elif isinstance(value, list):
-        for each in value:
-            yield from _read_turns(each, role, keys, depth + 1)
+        for part in value:
+            yield from _read_turns(part, role, keys, depth + 1)
     elif isinstance(value, dict):
         if (turn := _read_message(value, role)) is not None:
             yield turn
@@ -166,8 +166,8 @@ def _read_container(
         yield from _read_turns(get_dict(choice, "message"), role, keys, depth + 1)
         return
     for generation in _flatten(get_list(value, "generations"))[:1]:
-        held = generation.get("message") if isinstance(generation, dict) else None
-        yield from _read_turns(held or get_text(generation, "text"), role, keys, depth + 1)
+        message = generation.get("message") if isinstance(generation, dict) else None
+        yield from _read_turns(message or get_text(generation, "text"), role, keys, depth + 1)
         return
     for key in keys:
         if value.get(key):
@@ -188,9 +188,9 @@ def _read_message(value: dict[str, object], role: str) -> ChatTurn | None:
     body = kwargs or value
     if not named or not ({"content", "parts"} & body.keys()):
         return None
-    known = _ROLES.get(named.lower(), named.lower())
-    found = read_content(body.get("content", body.get("parts")))
-    return ChatTurn(known if known in ("user", "assistant", "system", "tool") else role, found)
+    usual = _ROLES.get(named.lower(), named.lower())
+    content = read_content(body.get("content", body.get("parts")))
+    return ChatTurn(usual if usual in ("user", "assistant", "system", "tool") else role, content)
 
 
 def read_content(content: object) -> str:

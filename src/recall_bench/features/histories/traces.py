@@ -46,7 +46,11 @@ def _read_documents(
     source: HistorySource, what: str, *arrays: str
 ) -> Iterator[tuple[str, Any, str]]:
     """Every document of the JSON files: key of its array, value, and where it is."""
-    files = [each for each in source.files if source.is_file or each.base.endswith(_JSON_NAMES)]
+    files = [
+        candidate
+        for candidate in source.files
+        if source.is_file or candidate.base.endswith(_JSON_NAMES)
+    ]
     if not files:
         raise UsageError(f"{source.path} holds no JSON file; name the export of {what}")
     for file in files:
@@ -57,11 +61,11 @@ def _read_file(file: HistoryFile, arrays: tuple[str, ...]) -> Iterator[tuple[str
     if is_json_lines(file):
         for raw, where in iterate_lines(file):
             value = decode_element(raw, where)
-            held = [key for key in arrays if get_list(value, key)]
-            for key in held:
-                for each in get_list(value, key):
-                    yield key, each, where
-            if not held:
+            present = [key for key in arrays if get_list(value, key)]
+            for key in present:
+                for element in get_list(value, key):
+                    yield key, element, where
+            if not present:
                 yield "", value, where
         return
     rest: dict[str, Any] = {}
@@ -94,14 +98,14 @@ def _list_spans(key: str, value: object) -> Iterator[dict[str, Any]]:
         for scope in get_list(value, "scopeSpans") or get_list(
             value, "instrumentationLibrarySpans"
         ):
-            yield from (each for each in get_list(scope, "spans") if isinstance(each, dict))
+            yield from (span for span in get_list(scope, "spans") if isinstance(span, dict))
     elif key == "resourceLogs" or get_list(value, "scopeLogs"):
         for scope in get_list(value, "scopeLogs"):
             records = filter(_is_dict, get_list(scope, "logRecords"))
             for name, group in groupby(records, key=_name_span):
                 yield from _merge_records(list(map(_wrap_record, group)), is_call=bool(name))
     elif get_list(value, "spans"):
-        yield from (each for each in value["spans"] if isinstance(each, dict))  # type: ignore[index]
+        yield from (span for span in value["spans"] if isinstance(span, dict))  # type: ignore[index]
     elif isinstance(value, dict):
         yield _wrap_record(value) if "body" in value else value
 
@@ -133,8 +137,8 @@ def _wrap_record(record: object) -> dict[str, Any]:
     name = get_text(record, "eventName", "event_name") or get_text(attributes, "event.name")
     body = _unwrap_value(get_dict(record, "body")) if isinstance(record, dict) else None
     merged = {**attributes, **(body if isinstance(body, dict) else {"content": body})}
-    held = dict(record) if isinstance(record, dict) else {}
-    return {**held, "attributes": attributes, "events": [{"name": name, "attributes": merged}]}
+    fields = dict(record) if isinstance(record, dict) else {}
+    return {**fields, "attributes": attributes, "events": [{"name": name, "attributes": merged}]}
 
 
 def _unwrap_value(value: object) -> object:
@@ -142,41 +146,41 @@ def _unwrap_value(value: object) -> object:
     if not isinstance(value, dict):
         return value
     if "arrayValue" in value:
-        return [_unwrap_value(each) for each in get_list(value["arrayValue"], "values")]
+        return [_unwrap_value(part) for part in get_list(value["arrayValue"], "values")]
     if "kvlistValue" in value:
         return {
-            get_text(each, "key"): _unwrap_value(each.get("value"))
-            for each in get_list(value["kvlistValue"], "values")
-            if isinstance(each, dict)
+            get_text(part, "key"): _unwrap_value(part.get("value"))
+            for part in get_list(value["kvlistValue"], "values")
+            if isinstance(part, dict)
         }
     for name in ("stringValue", "intValue", "doubleValue", "boolValue"):
         if name in value:
             return value[name]
-    return {key: _unwrap_value(each) for key, each in value.items()}
+    return {key: _unwrap_value(part) for key, part in value.items()}
 
 
 def _read_attributes(holder: object) -> dict[str, Any]:
     raw = holder.get("attributes") if isinstance(holder, dict) else None
     if isinstance(raw, list):
-        pairs = ((get_text(each, "key"), each) for each in raw if isinstance(each, dict))
-        return {key: _unwrap_value(each.get("value")) for key, each in pairs if key}
+        pairs = ((get_text(pair, "key"), pair) for pair in raw if isinstance(pair, dict))
+        return {key: _unwrap_value(pair.get("value")) for key, pair in pairs if key}
     return raw if isinstance(raw, dict) else {}
 
 
 def _read_span(span: dict[str, Any]) -> TracedCall | None:
     attributes = _read_attributes(span)
-    asked = [*read_asked(attributes.get("gen_ai.input.messages"))]
+    sent = [*read_asked(attributes.get("gen_ai.input.messages"))]
     replied = [*read_replied(attributes.get("gen_ai.output.messages"))]
-    if not asked and not replied:
-        asked = [*_read_indexed(attributes, "gen_ai.prompt", "user")]
+    if not sent and not replied:
+        sent = [*_read_indexed(attributes, "gen_ai.prompt", "user")]
         replied = [*_read_indexed(attributes, "gen_ai.completion", "assistant")]
     for event in get_list(span, "events"):
-        held = _read_attributes(event)
-        more = _read_event(get_text(event, "name"), held)
-        asked += more[0]
+        event_attributes = _read_attributes(event)
+        more = _read_event(get_text(event, "name"), event_attributes)
+        sent += more[0]
         replied += more[1]
     at = find_time(span, _START)
-    if at is None or not (asked or replied):
+    if at is None or not (sent or replied):
         return None
     context = get_dict(span, "context")
     trace = get_text(span, "traceId", "trace_id") or get_text(context, "trace_id")
@@ -189,7 +193,7 @@ def _read_span(span: dict[str, Any]) -> TracedCall | None:
         conversation=thread or trace,
         request=_name_request(span, trace),
         title=get_text(attributes, "gen_ai.agent.name") or "Assistant",
-        asked=tuple(asked),
+        asked=tuple(sent),
         replied=tuple(replied),
     )
 
@@ -220,24 +224,24 @@ def _read_event(name: str, held: dict[str, Any]) -> tuple[list[ChatTurn], list[C
         message = decode_nested(merged.get("message"))
         text = read_content(message if message is not None else merged.get("content"))
         return [], [ChatTurn("assistant", text)]
-    asked = merged.get("gen_ai.prompt") or merged.get("gen_ai.input.messages")
+    sent = merged.get("gen_ai.prompt") or merged.get("gen_ai.input.messages")
     replied = merged.get("gen_ai.completion") or merged.get("gen_ai.output.messages")
-    return [*read_asked(asked)], [*read_replied(replied)]
+    return [*read_asked(sent)], [*read_replied(replied)]
 
 
 def _read_indexed(attributes: dict[str, Any], prefix: str, role: str) -> Iterator[ChatTurn]:
     """Messages whose number is part of the attribute's name."""
     pattern = re.compile(rf"{re.escape(prefix)}\.(\d{{1,6}})\.(role|content)")
-    found: dict[int, dict[str, Any]] = defaultdict(dict)
+    numbered: dict[int, dict[str, Any]] = defaultdict(dict)
     for key, value in attributes.items():
         if match := pattern.fullmatch(key):
-            found[int(match[1])][match[2]] = value
-    if not found and attributes.get(prefix):
+            numbered[int(match[1])][match[2]] = value
+    if not numbered and attributes.get(prefix):
         reading = read_asked if role == "user" else read_replied
         yield from reading(attributes[prefix])
-    for number in sorted(found):
-        text = read_content(decode_nested(found[number].get("content")))
-        yield ChatTurn(get_text(found[number], "role") or role, text)
+    for number in sorted(numbered):
+        text = read_content(decode_nested(numbered[number].get("content")))
+        yield ChatTurn(get_text(numbered[number], "role") or role, text)
 
 
 def read_langfuse(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
@@ -264,19 +268,19 @@ def _list_langfuse_calls(key: str, value: object) -> Iterator[TracedCall]:
     ):
         yield own
         return
-    for each in get_list(trace, "observations"):
-        if get_text(each, "type") == "GENERATION" and isinstance(each, dict):
-            call = _make_langfuse_call({"sessionId": trace.get("sessionId"), **each})
+    for part in get_list(trace, "observations"):
+        if get_text(part, "type") == "GENERATION" and isinstance(part, dict):
+            call = _make_langfuse_call({"sessionId": trace.get("sessionId"), **part})
             if call is not None:
                 yield call
-    for each in get_list(trace, "traces") if key != "traces" else ():
-        yield from _list_langfuse_calls("traces", each)
+    for part in get_list(trace, "traces") if key != "traces" else ():
+        yield from _list_langfuse_calls("traces", part)
 
 
 def _make_langfuse_call(trace: dict[str, Any]) -> TracedCall | None:
     at = find_time(trace, ("timestamp", "startTime", "start_time", "createdAt"))
-    asked, replied = read_asked(trace.get("input")), read_replied(trace.get("output"))
-    if at is None or not (asked or replied):
+    sent, replied = read_asked(trace.get("input")), read_replied(trace.get("output"))
+    if at is None or not (sent or replied):
         return None
     return TracedCall(
         at=at,
@@ -284,7 +288,7 @@ def _make_langfuse_call(trace: dict[str, Any]) -> TracedCall | None:
         conversation=get_text(trace, "sessionId", "session_id", "traceId", "id"),
         request=get_text(trace, "traceId", "id"),
         title=get_text(trace, "name") or "Assistant",
-        asked=asked,
+        asked=sent,
         replied=replied,
     )
 
@@ -312,9 +316,9 @@ def _is_model_call(run: object) -> bool:
 
 def _make_langsmith_call(run: dict[str, Any]) -> TracedCall | None:
     at = find_time(run, ("start_time",))
-    asked = read_asked(decode_nested(run.get("inputs")))
+    sent = read_asked(decode_nested(run.get("inputs")))
     replied = read_replied(decode_nested(run.get("outputs")))
-    if at is None or not (asked or replied):
+    if at is None or not (sent or replied):
         return None
     metadata = get_dict(get_dict(run, "extra"), "metadata")
     thread = get_text(metadata, "session_id", "thread_id", "conversation_id")
@@ -324,6 +328,6 @@ def _make_langsmith_call(run: dict[str, Any]) -> TracedCall | None:
         conversation=thread or get_text(run, "trace_id", "id"),
         request=get_text(run, "trace_id", "id"),
         title=get_text(run, "name") or "Assistant",
-        asked=asked,
+        asked=sent,
         replied=replied,
     )

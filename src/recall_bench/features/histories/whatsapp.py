@@ -89,7 +89,9 @@ class _DateEvidence:
 
 def read_whatsapp(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message that a person wrote; media and notices are left out."""
-    files = [each for each in source.files if source.is_file or each.base.endswith(".txt")]
+    files = [
+        candidate for candidate in source.files if source.is_file or candidate.base.endswith(".txt")
+    ]
     if not files:
         raise UsageError(f"{source.path} holds no text file; name the chat that was exported")
     for file in files:
@@ -111,8 +113,8 @@ def match_head(line: str) -> re.Match[str] | None:
 def _find_order(file: HistoryFile) -> str:
     evidence = _DateEvidence()
     for line in _read_lines(file):
-        if found := match_head(line):
-            evidence.add(int(found["a"]), int(found["b"]), int(found["c"]))
+        if head := match_head(line):
+            evidence.add(int(head["a"]), int(head["b"]), int(head["c"]))
     if not evidence.dates:
         raise UsageError(
             f"{file.shown} has no line like '[05.03.24, 14:02:11] Ana: Hello'; it is not a chat "
@@ -133,17 +135,17 @@ def _read_chat(file: HistoryFile, order: str, log: ReadingLog) -> Iterator[Histo
     lines: list[str] = []
     is_notice, size = False, 0
     for number, line in enumerate(_read_lines(file), start=1):
-        found = match_head(line)
-        if found is None:
+        head = match_head(line)
+        if head is None:
             size += len(line)
             if size < 32 * _LINE:
                 lines.append(_MARKS.sub("", line))
             continue
         if begun is not None:
             yield from _make_message(begun, lines, (room, is_notice, order), log)
-        begun, lines, size = found, [], 0
+        begun, lines, size = head, [], 0
         is_notice = ": \u200e" in line
-        if _parse_moment(found, order) is None:
+        if _parse_moment(head, order) is None:
             raise UsageError(
                 f"{file.shown}, line {number}: {line[:20]!r} is not a date in the order {order}; "
                 "say another one with --dates"

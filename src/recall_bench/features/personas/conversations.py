@@ -177,8 +177,8 @@ def _find_leaks(turns: list[Turn], day: StoryDay, isolated: Collection[str]) -> 
     for atom in find_exact_values(unmarked):
         if atom.core in secret:
             problems[f"{atom.shown} is said before any session is marked"] = None
-    for name, said in zip(marked[::2], marked[1::2], strict=True):
-        for atom in find_exact_values(said):
+    for name, words in zip(marked[::2], marked[1::2], strict=True):
+        for atom in find_exact_values(words):
             if atom.core in secret - day.known_by_session.get(name, secret):
                 problems[f"{atom.shown} is not from session {name}"] = None
     return tuple(problems)[:_MAX_PROBLEMS]

@@ -174,8 +174,8 @@ class _DayPass:
         for other in others:
             other.unlink(missing_ok=True)
         frame.note_written(unit)
-        held, stated = count_coverage(rendition.text, day)
-        self.held += held
+        covered, stated = count_coverage(rendition.text, day)
+        self.held += covered
         self.stated += stated
         there = frame.written + kept
         frame.on_progress(f"Wrote {target.name} of day {file.day} ({there} of {len(self.files)})")

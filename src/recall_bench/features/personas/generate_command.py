@@ -105,15 +105,15 @@ def collect_request_fields(flags: dict[str, Any], *, model: str) -> dict[str, An
     from recall_bench.features.personas.pass_request import read_generation_profile
 
     profile = flags.pop("profile")
-    said = select_given(flags)
-    found = read_generation_profile(profile, model) if profile else {}
-    if said.keys() & _WHICH_DAYS:
+    overrides = select_given(flags)
+    fields = read_generation_profile(profile, model) if profile else {}
+    if overrides.keys() & _WHICH_DAYS:
         # Flags for days replace all days of the profile.
-        found = {name: value for name, value in found.items() if name not in _WHICH_DAYS}
-    found = {name: value for name, value in found.items() if name in flags} | said
-    if "persona" not in found:
+        fields = {name: value for name, value in fields.items() if name not in _WHICH_DAYS}
+    fields = {name: value for name, value in fields.items() if name in flags} | overrides
+    if "persona" not in fields:
         raise UsageError("--persona is missing; name the persona's folder")
-    return {**found, "resume_command": repeat_command()}
+    return {**fields, "resume_command": repeat_command()}
 
 
 def list_next_commands(request: "PassRequest", *commands: str) -> list[str]:

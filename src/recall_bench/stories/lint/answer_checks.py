@@ -69,11 +69,11 @@ def _find_days_about(corpus: LintCorpus, question: LintQuestion, value: TextValu
 
 def _is_of_another(mention: SentenceMention, question: LintQuestion) -> bool:
     """Whether a sentence names a file or a ticket by its code, and the question another one."""
-    asked, named = (
+    question_codes, named = (
         {value.core for value in find_text_values(normalise_text(text)) if value.kind == CODE}
         for text in (question.item.text, f"{mention.under} {mention.text}")
     )
-    return bool(asked and named) and asked.isdisjoint(named)
+    return bool(question_codes and named) and question_codes.isdisjoint(named)
 
 
 def _find_missing(corpus: LintCorpus, question: LintQuestion) -> tuple[list[TextValue], int]:
@@ -293,7 +293,7 @@ _NEGATION = frozenset(
 def count_constant_no(corpus: LintCorpus) -> tuple[int, int]:
     """Count the negative-recall questions with the answer No, and all of them."""
     question = corpus.by_category[NEGATIVE]
-    return sum(each.denies for each in question), len(question)
+    return sum(negative.denies for negative in question), len(question)
 
 
 @NEGATIVE_LINTS.add_check(
@@ -327,10 +327,10 @@ def _check_statements(corpus: LintCorpus) -> Iterator[Remark]:
         if not question.denies or len(question.stems) < _ENOUGH or not _WHETHER.issuperset(opening):
             continue
         for day in question.days:
-            if found := _find_statement(question, corpus.by_number[day], corpus.known_stems):
+            if statement := _find_statement(question, corpus.by_number[day], corpus.known_stems):
                 yield corpus.note_question(
                     question,
-                    f"the answer is no, but day {day} says “{found}”; check which is right",
+                    f"the answer is no, but day {day} says “{statement}”; check which is right",
                 )
                 break
 

@@ -52,8 +52,8 @@ def _check_disclosures(corpus: LintCorpus) -> Iterator[Remark]:
 
 
 def _is_told_only_in(corpus: LintCorpus, value: TextValue, sessions: set[str]) -> bool:
-    found = {session for _, session in corpus.index.find_spots(value)}
-    return bool(found) and found <= sessions
+    places = {session for _, session in corpus.index.find_spots(value)}
+    return bool(places) and places <= sessions
 
 
 @BOUNDARY_LINTS.add_check(

@@ -80,13 +80,13 @@ _TIMES_USUAL = 10
 
 def count_new_sentences(corpus: LintCorpus) -> tuple[int, int]:
     """Count the sentences of six words or more that are new on their day, and all of them."""
-    seen: set[str] = set()
+    earlier: set[str] = set()
     new = total = 0
     for day in corpus.days:
         sentences = _list_long_sentences(day)
         total += len(sentences)
-        new += sum(sentence not in seen for sentence in sentences)
-        seen.update(sentences)
+        new += sum(sentence not in earlier for sentence in sentences)
+        earlier.update(sentences)
     return new, total
 
 
@@ -288,8 +288,8 @@ def _check_lingering_values(corpus: LintCorpus) -> Iterator[Remark]:
     for correction in list_corrections(corpus):
         for value in correction.wrong:
             after = _list_days(
-                (found, mention)
-                for found, mention in correction.find_mentions(corpus, (value,))
+                (wrong, mention)
+                for wrong, mention in correction.find_mentions(corpus, (value,))
                 if mention.day > correction.day and not is_superseded(value, mention)
             )
             if after:
@@ -333,8 +333,8 @@ def is_superseded(value: TextValue, mention: SentenceMention) -> bool:
         return True
     return all(
         _DISMISSED.search(text[:start])
-        for start, _, found in locate_text_values(text)
-        if (found.kind, found.core) == (value.kind, value.core)
+        for start, _, candidate in locate_text_values(text)
+        if (candidate.kind, candidate.core) == (value.kind, value.core)
     )
 
 
@@ -370,9 +370,9 @@ def _check_dates(corpus: LintCorpus) -> Iterator[Remark]:
     """Check for dates of the story's calendar where the text has another date for that day."""
     for question in corpus.questions:
         for part, text in (("question", question.item.text), ("answer", question.reference)):
-            found = next(_find_metadata_dates(corpus, question, text), None)
-            if found is not None:
-                value, day = found
+            misdated = next(_find_metadata_dates(corpus, question, text), None)
+            if misdated is not None:
+                value, day = misdated
                 yield corpus.note_question(
                     question,
                     f"the {part} says {value.shown}, but by the text day {day} is "
@@ -391,7 +391,9 @@ def _find_metadata_dates(
             if (
                 meant != corpus.text_dates[day]
                 and value.value in {meant.isoformat(), meant.isoformat()[5:]}
-                and not any(_is_date_in_day(corpus, each, value) for each in question.days)
+                and not any(
+                    _is_date_in_day(corpus, relevant_day, value) for relevant_day in question.days
+                )
             ):
                 yield value, day
 

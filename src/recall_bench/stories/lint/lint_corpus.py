@@ -184,10 +184,10 @@ class LintCorpus:
     @cached_property
     def by_category(self) -> dict[str, list[LintQuestion]]:
         """The questions of each category, in the usual order; all categories are present."""
-        found: dict[str, list[LintQuestion]] = {category: [] for category in CATEGORIES}
+        grouped: dict[str, list[LintQuestion]] = {category: [] for category in CATEGORIES}
         for question in self.questions:
-            found[question.category].append(question)
-        return found
+            grouped[question.category].append(question)
+        return grouped
 
     @cached_property
     def index(self) -> ValueIndex:
@@ -318,16 +318,16 @@ def _find_arc_lines(document: Document) -> dict[str, int]:
 def _read_days(layout: Layout, epoch: date) -> list[DayLog]:
     if not layout.memories.is_dir():
         return []
-    found = []
+    logs = []
     last = date.max.toordinal() - epoch.toordinal() + 1
     for file in list_days(layout, [], []):
         if not 1 <= file.day <= last:
             continue
         try:
-            found.append(DayLog(file.day, file.name, file.read()))
+            logs.append(DayLog(file.day, file.name, file.read()))
         except Malformed:
             continue
-    return found
+    return logs
 
 
 def _read_questions(layout: Layout, days: set[int]) -> list[LintQuestion]:
@@ -341,12 +341,12 @@ def _read_questions(layout: Layout, days: set[int]) -> list[LintQuestion]:
         for index, row in reversed(list(enumerate(document.content)))
         if isinstance(row, dict)
     }
-    found = []
+    questions = []
     for item in items:
         index, row = places[item.id]
         extra = {str(key): value for key, value in row.items()}
-        found.append(LintQuestion(item, document.find_line(index), extra))
-    return found
+        questions.append(LintQuestion(item, document.find_line(index), extra))
+    return questions
 
 
 def _is_list(value: object) -> TypeGuard[list[object]]:

@@ -125,21 +125,21 @@ class LintReport(Record, frozen=True, kw_only=True):
 
     def filter_severity(self, severity: Severity) -> "LintReport":
         """Return the report without less serious findings."""
-        kept = (f for f in self.findings if f.severity.rank <= severity.rank)
-        return self.replace(findings=tuple(kept))
+        findings = (f for f in self.findings if f.severity.rank <= severity.rank)
+        return self.replace(findings=tuple(findings))
 
 
 def lint_story(folder: Path, *, arcs: str, lints: Collection[Lint] = LINTS) -> LintReport:
     """Lint one story of the persona in this folder; its problems are findings, not errors."""
     corpus = read_corpus(folder, arcs)
-    found = [finding for lint in lints for finding in _sort_by_place(lint.run(corpus))]
+    findings = [finding for lint in lints for finding in _sort_by_place(lint.run(corpus))]
     return LintReport(
         persona=corpus.layout.id,
         arcs=arcs,
         days=len(corpus.days),
         questions=len(corpus.questions),
         figures=tuple(compute_figures(corpus)),
-        findings=tuple(sorted(found, key=lambda finding: finding.severity.rank)),
+        findings=tuple(sorted(findings, key=lambda finding: finding.severity.rank)),
     )
 
 

@@ -68,13 +68,13 @@ def is_dated(text: str) -> bool:
     "only its author could place.",
 )
 def _describe_period(corpus: LintCorpus, question: LintQuestion) -> str | None:
-    found = _PERIOD.search(question.item.text)
-    if found is None or is_dated(question.item.text):
+    match = _PERIOD.search(question.item.text)
+    if match is None or is_dated(question.item.text):
         return None
     # A window may be one of glass: then the log has the word too.
-    if found[1] and _is_written(corpus, question, rf"\b{re.escape(found[0])}\b"):
+    if match[1] and _is_written(corpus, question, rf"\b{re.escape(match[0])}\b"):
         return None
-    return f"“{found[0]}” is a period without dates; name the dates it covers"
+    return f"“{match[0]}” is a period without dates; name the dates it covers"
 
 
 @WORDING_LINTS.add_question_check(
@@ -84,14 +84,14 @@ def _describe_period(corpus: LintCorpus, question: LintQuestion) -> str | None:
 )
 def describe_undated_present(corpus: LintCorpus, question: LintQuestion) -> str | None:
     """Return the problem of a question about the present whose answer changes, or None."""
-    found = _CURRENT.search(question.item.text)
-    if found is None or question.item.known_until is not None or is_dated(question.item.text):
+    match = _CURRENT.search(question.item.text)
+    if match is None or question.item.known_until is not None or is_dated(question.item.text):
         return None
     change = _find_change(corpus, question)
     if change is None:
         return None
     return (
-        f"it asks for what holds “{found[0]}”, and {change}; "
+        f"it asks for what holds “{match[0]}”, and {change}; "
         "add irrelevant_after, or ask as of a date"
     )
 
@@ -137,10 +137,10 @@ def _list_facts(question: LintQuestion) -> set[str]:
 )
 def _describe_day_number(corpus: LintCorpus, question: LintQuestion) -> str | None:
     for part, text in (("question", question.item.text), ("answer", question.reference)):
-        found = _DAY_NUMBER.search(text)
-        if found and not _is_written(corpus, question, rf"\bdays? #?{found[1]}\b"):
+        match = _DAY_NUMBER.search(text)
+        if match and not _is_written(corpus, question, rf"\bdays? #?{match[1]}\b"):
             return (
-                f"the {part} says “{found[0]}”, and the log does not number its days; give the date"
+                f"the {part} says “{match[0]}”, and the log does not number its days; give the date"
             )
     return None
 
@@ -152,10 +152,10 @@ def _describe_day_number(corpus: LintCorpus, question: LintQuestion) -> str | No
     "unless the log does.",
 )
 def _describe_benchmark_word(corpus: LintCorpus, question: LintQuestion) -> str | None:
-    for found in _BENCHMARK.finditer(question.item.text):
-        if not _is_written(corpus, question, rf"\b{re.escape(found[0].removesuffix('s'))}"):
+    for match in _BENCHMARK.finditer(question.item.text):
+        if not _is_written(corpus, question, rf"\b{re.escape(match[0].removesuffix('s'))}"):
             return (
-                f"“{found[0]}” is a word of the benchmark and not of the log; ask as a person in "
+                f"“{match[0]}” is a word of the benchmark and not of the log; ask as a person in "
                 "the story would"
             )
     return None
@@ -194,8 +194,8 @@ def normalise_wording(question: LintQuestion) -> tuple[str, ...]:
 
 def find_particulars(question: LintQuestion, usual: Collection[str]) -> frozenset[str]:
     """Return session, numbers, codes and names of a question as a key, without `usual` ones."""
-    found = {word.lower() for word in _PARTICULAR.findall(normalise_text(question.item.text))}
-    return frozenset(found.difference(usual)) | {f"from {question.session}"}
+    particulars = {word.lower() for word in _PARTICULAR.findall(normalise_text(question.item.text))}
+    return frozenset(particulars.difference(usual)) | {f"from {question.session}"}
 
 
 @DUPLICATE_LINTS.add_check(
@@ -233,16 +233,16 @@ def _check_repeats(corpus: LintCorpus) -> Iterator[Remark]:
     "they count one thing twice.",
 )
 def _check_near_repeats(corpus: LintCorpus) -> Iterator[Remark]:
-    seen: set[str] = set()
+    reported: set[str] = set()
     for earlier, question in _pair_open(_group_by_particulars(corpus)):
         if (
-            question.item.id not in seen
+            question.item.id not in reported
             and measure_likeness(earlier.stems, question.stems) >= _ALIKE
             and list_words(normalise_text(earlier.item.text))
             != list_words(normalise_text(question.item.text))
             and not is_contradiction(earlier, question)
         ):
-            seen.add(question.item.id)
+            reported.add(question.item.id)
             yield corpus.note_question(
                 question,
                 f"{_format_place(earlier)} asks nearly the same; remove one, or ask for more",

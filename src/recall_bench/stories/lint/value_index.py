@@ -79,8 +79,8 @@ class LintQuestion:
     @cached_property
     def opens(self) -> int:
         """The first day on which it can be asked."""
-        given = self.extra.get("answerable_from")
-        return max(self.item.known_from, given if isinstance(given, int) else 0)
+        stated_day = self.extra.get("answerable_from")
+        return max(self.item.known_from, stated_day if isinstance(stated_day, int) else 0)
 
     @property
     def denies(self) -> bool:
@@ -185,12 +185,12 @@ class DayLog:
 
     def has_pattern(self, pattern: str) -> bool:
         """Whether its text matches, in any case, apart from session headings."""
-        found = self._patterns.get(pattern)
-        if found is None:
+        is_found = self._patterns.get(pattern)
+        if is_found is None:
             compiled = re.compile(pattern, re.IGNORECASE)
-            found = any(compiled.search(part) for _, part in self._parts)
-            self._patterns[pattern] = found
-        return found
+            is_found = any(compiled.search(part) for _, part in self._parts)
+            self._patterns[pattern] = is_found
+        return is_found
 
     @cached_property
     def _patterns(self) -> dict[str, bool]:
@@ -237,16 +237,16 @@ class ValueIndex:
         self._words: dict[str, set[Spot]] = defaultdict(set)
         self._parts: dict[Spot, str] = {}
         self._flat: dict[Spot, str] = {}
-        known: dict[str, tuple[TextValue, ...]] = {}
+        by_text: dict[str, tuple[TextValue, ...]] = {}
         for day in days:
             self._read_words(day)
             for session, text, under in _list_lines(day):
-                found = known.get(text)
-                if found is None:
-                    found = known[text] = self._select_values(text)
-                if found:
+                values = by_text.get(text)
+                if values is None:
+                    values = by_text[text] = self._select_values(text)
+                if values:
                     mention = SentenceMention(day.number, session, text, under)
-                    for value in found:
+                    for value in values:
                         self._mentions[value.kind, value.core].append((value.value, mention))
 
     def find_mentions(self, value: TextValue) -> list[SentenceMention]:
@@ -256,8 +256,8 @@ class ValueIndex:
 
     def find_kind(self, kind: str) -> Iterator[tuple[str, SentenceMention]]:
         """Yield every amount, date, time or code of this kind with its sentence."""
-        for (found, _), pairs in self._mentions.items():
-            if found == kind:
+        for (value_kind, _), pairs in self._mentions.items():
+            if value_kind == kind:
                 yield from pairs
 
     def find_spots(self, value: TextValue) -> set[Spot]:
@@ -278,32 +278,32 @@ class ValueIndex:
 
     def find_loose_days(self, value: TextValue) -> set[int]:
         """Return the days that contain it or a possible other spelling."""
-        found = self.find_days(value)
+        days = self.find_days(value)
         if value.kind == NAME:
-            found |= {day for word in value.words for day, _ in self._words.get(word, ())}
+            days |= {day for word in value.words for day, _ in self._words.get(word, ())}
         elif value.kind == QUOTE:
-            found |= {day for day, _ in self._intersect_words(value.words)}
+            days |= {day for day, _ in self._intersect_words(value.words)}
         else:
-            found |= {
+            days |= {
                 mention.day
                 for key in _list_keys(value)
                 for _, mention in self._mentions.get(key, ())
             }
-            found |= {day for day, _ in self._words.get(NUMBER_WORDS.get(value.core, ""), ())}
-        return found
+            days |= {day for day, _ in self._words.get(NUMBER_WORDS.get(value.core, ""), ())}
+        return days
 
     def _select_values(self, text: str) -> tuple[TextValue, ...]:
-        found = find_text_values(normalise_text(text))
+        values = find_text_values(normalise_text(text))
         if self._keys is None:
-            return tuple(found)
-        return tuple(value for value in found if (value.kind, value.core) in self._keys)
+            return tuple(values)
+        return tuple(value for value in values if (value.kind, value.core) in self._keys)
 
     def _read_words(self, day: DayLog) -> None:
         for session, text in day.split_sessions():
             spot = (day.number, session)
             self._parts[spot] = text
-            held = set(list_words(text))
-            for word in held if self._needed is None else self._needed & held:
+            words = set(list_words(text))
+            for word in words if self._needed is None else self._needed & words:
                 self._words[word].add(spot)
 
     def _intersect_words(self, words: tuple[str, ...]) -> set[Spot]:
@@ -365,12 +365,12 @@ def find_lost_questions(scenario: Scenario) -> tuple[Item, ...]:
         for item in scenario.items
         if _is_answerable(item)
     ]
-    wanted = [value for each in questions for value in each.exact]
+    values = [value for each in questions for value in each.exact]
     cited = {day for each in questions if each.exact for day in each.days}
     logged = ValueIndex(
-        _make_day_logs(episode for episode in scenario.episodes if episode.day in cited), wanted
+        _make_day_logs(episode for episode in scenario.episodes if episode.day in cited), values
     )
-    fed = ValueIndex(_make_day_logs(iter(scenario.retold)), wanted)
+    fed = ValueIndex(_make_day_logs(iter(scenario.retold)), values)
     dates = {each.day: f"{each.at:%m-%d}" for each in scenario.retold}
 
     def is_lost(value: TextValue, days: tuple[int, ...]) -> bool:

@@ -197,12 +197,12 @@ class ChangeFinder:
     def _lines(self) -> dict[str, list[_ValueLine]]:
         results: dict[str, dict[tuple[str, str], _ValueLine]] = {kind: {} for kind in _KINDS}
         for kind, lines in results.items():
-            for value, said in self._corpus.index.find_kind(kind):
-                line = lines.get((said.session, said.text))
+            for value, mention in self._corpus.index.find_kind(kind):
+                line = lines.get((mention.session, mention.text))
                 if line is None:
-                    label = collect_topics(remove_values(said.text))
-                    line = lines[said.session, said.text] = _ValueLine(said, label)
-                line.days.add(said.day)
+                    label = collect_topics(remove_values(mention.text))
+                    line = lines[mention.session, mention.text] = _ValueLine(mention, label)
+                line.days.add(mention.day)
                 line.values.add(value)
         return {kind: list(lines.values()) for kind, lines in results.items()}
 

@@ -288,12 +288,12 @@ def _list_units(corpus: LintCorpus, checked: Sequence[CheckedQuestion]) -> list[
     changes = ChangeFinder(corpus)
     units = []
     for item in checked:
-        asked = parse_entry(corpus, item.entry) if item.entry is not None else ()
-        if isinstance(asked, LintQuestion) and item.repaired is not None:
-            days = select_passages(corpus, changes, asked)
+        question = parse_entry(corpus, item.entry) if item.entry is not None else ()
+        if isinstance(question, LintQuestion) and item.repaired is not None:
+            days = select_passages(corpus, changes, question)
             existing = () if corpus.persona is None else corpus.persona.shared_knowledge
-            prompt = build_opinion_prompt(asked, item.result.problems, days, existing)
-            units.append(_ReviewUnit(item, asked, prompt))
+            prompt = build_opinion_prompt(question, item.result.problems, days, existing)
+            units.append(_ReviewUnit(item, question, prompt))
     return units
 
 
@@ -383,14 +383,14 @@ def _find_new_secrets(corpus: LintCorpus, was: LintQuestion, becomes: LintQuesti
     """Secret words that question and answer would newly tell."""
     words = {*list_words(was.item.text), *list_words(was.reference)}
     new = LintQuestion(becomes.item.replace(text=""), None, becomes.extra)
-    asked = LintQuestion(
+    question = LintQuestion(
         becomes.item.replace(
             text="", truth=becomes.item.truth.replace(reference=becomes.item.text)
         ),
         None,
         becomes.extra,
     )
-    secrets = find_secret_words(corpus, new) | find_secret_words(corpus, asked)
+    secrets = find_secret_words(corpus, new) | find_secret_words(corpus, question)
     withheld = [
         text
         for text in (*becomes.item.truth.withheld, *becomes.item.truth.canaries)

@@ -168,7 +168,7 @@ def _check_due_values(day: DayLog, requirements: EntryRequirements) -> Iterator[
 
 
 def _check_hidden_values(entry: str, day: DayLog, requirements: EntryRequirements) -> Iterator[str]:
-    told = list(requirements.hidden.sure.find_in(entry))
+    leaks = list(requirements.hidden.sure.find_in(entry))
     early = [(item.about, value) for item in requirements.early for value in item.atoms]
     index = ValueIndex([day], [value for _, value in early])
     for about, value in early:
@@ -185,8 +185,8 @@ def _check_hidden_values(entry: str, day: DayLog, requirements: EntryRequirement
                 if set(list_words(sentence.text)).issuperset(value.words)
             )
         if any(mention.topics & about for mention in mentions):
-            told.append(value)
-    for value in told:
+            leaks.append(value)
+    for value in leaks:
         yield f"it says {value.shown}, which nobody here has heard by this date; take it out"
 
 

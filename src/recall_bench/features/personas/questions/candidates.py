@@ -116,11 +116,11 @@ def _locate_quotation(
     raw: Mapping[str, object], quote: str, days: Mapping[int, StoryDay], is_visible: VisibilityRule
 ) -> tuple[int, tuple[QuotePlace, ...]] | None:
     session, named = raw.get("session"), raw.get("day")
-    said = session if isinstance(session, str) else None
+    home = session if isinstance(session, str) else None
     quotation = [
         (number, placed)
         for number, day in days.items()
-        if (placed := locate_quote(day.text, quote, session=said, is_visible=is_visible))
+        if (placed := locate_quote(day.text, quote, session=home, is_visible=is_visible))
     ]
     right = [item for item in quotation if item[0] == named]
     if right:

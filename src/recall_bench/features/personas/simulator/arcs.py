@@ -132,14 +132,14 @@ def _list_events(
     matter: Matter, mistake: tuple[LedgerFact, LedgerFact] | None
 ) -> Iterator[tuple[int, str]]:
     """What is told on which day in its own session; a belief is no event."""
-    told = [event.sentence for event in matter.events.values()]
-    told += [
+    sentences = [event.sentence for event in matter.events.values()]
+    sentences += [
         fact.sentence
         for facts in matter.facts.values()
         for fact in facts
         if fact not in (mistake or ())
     ]
-    told += [matter.closing] if matter.closing else []
-    for sentence in told:
+    sentences += [matter.closing] if matter.closing else []
+    for sentence in sentences:
         if sentence.session == matter.kind.session:
             yield sentence.day, sentence.text

@@ -105,7 +105,7 @@ def select_questions(
     """Some drafts of every kind and window; what one window lacks, the next may make up."""
     groups: dict[object, list[DraftQuestion]] = defaultdict(list)
     for number, draft in enumerate(drafts):
-        is_spread = not draft.is_synthesis or len({told.day for told in draft.evidence}) > 1
+        is_spread = not draft.is_synthesis or len({sentence.day for sentence in draft.evidence}) > 1
         is_timely = draft.known_from <= min(days, draft.known_until or days)
         if is_spread and is_timely and not draft.is_spoilt:
             groups[draft.group or number].append(draft)
@@ -115,27 +115,27 @@ def select_questions(
         window = (max(draft.known_from for draft in group) - 1) // WINDOW
         waiting[kind, window].append(group)
     chosen: dict[str, list[list[DraftQuestion]]] = {kind: [] for kind in _QUOTAS}
-    asked: set[tuple[str, str | None, int | None]] = set()
+    taken: set[tuple[str, str | None, int | None]] = set()
     answers: Counter[tuple[str, str]] = Counter()
     for kind, quota in _QUOTAS.items():
         owed = 0
         for window in range((days - 1) // WINDOW + 1):
             owed = min(owed + quota, quota * _MAX_BACKLOG)
-            found = chance.shuffle(waiting[kind, window])
+            candidates = chance.shuffle(waiting[kind, window])
             if kind in _BALANCED:
-                found.sort(key=lambda group: answers[kind, group[0].reference])
-            for group in found[: 4 * owed] if kind in _BALANCED else found:
+                candidates.sort(key=lambda group: answers[kind, group[0].reference])
+            for group in candidates[: 4 * owed] if kind in _BALANCED else candidates:
                 if owed == 0:
                     break
                 keys = {(d.text, d.session, d.known_from if d.group else None) for d in group}
-                if keys & asked:
+                if keys & taken:
                     continue
-                asked |= keys
+                taken |= keys
                 owed -= 1
                 answers[kind, group[0].reference] += 1
                 chosen[kind].append(group)
     _trim_sides(chosen, chance)
-    selected = [draft for found in chosen.values() for group in found for draft in group]
+    selected = [draft for candidates in chosen.values() for group in candidates for draft in group]
     return sorted(selected, key=lambda draft: (draft.known_from, draft.kind, draft.text))
 
 
@@ -279,15 +279,15 @@ def _draft_still(
 
 def ask_absent_values(matters: Sequence[Matter], context: DraftContext) -> Iterator[DraftQuestion]:
     """Questions for an attribute that is told of a neighbour of the same kind, and not of this."""
-    told: dict[tuple[str, str], LedgerFact] = {}
+    latest: dict[tuple[str, str], LedgerFact] = {}
     for matter in matters:
         for attribute, facts in matter.facts.items():
             if context.is_open(facts[0]) and not matter.attributes[attribute].secret:
-                told[matter.kind.id, attribute] = facts[0]
+                latest[matter.kind.id, attribute] = facts[0]
         if context.world.is_isolated(matter.kind.session) or matter.closing is None:
             continue
         for attribute in matter.attributes:
-            neighbour = told.get((matter.kind.id, attribute))
+            neighbour = latest.get((matter.kind.id, attribute))
             if attribute in matter.facts or neighbour is None:
                 continue
             label = matter.label(attribute)
@@ -472,7 +472,7 @@ def _draft_order(
         known_from=by_date[-1][0].day,
         query={
             "op": "order",
-            "events": [[matter.key, name, phrases[told]] for told, matter, name in events],
+            "events": [[matter.key, name, phrases[sentence]] for sentence, matter, name in events],
         },
         atoms=ordered[:1] if is_pair else ordered,
         distractors=ordered[1:2] if is_pair else [],

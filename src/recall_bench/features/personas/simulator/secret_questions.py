@@ -39,12 +39,12 @@ class _SecretQuestions:
     def ask_all(self) -> Iterator[DraftQuestion]:
         """The insider's question and the outsider's twin, as long as either answer holds."""
         fact, matter = self._fact, self._matter
-        asked = matter.forgotten.get(self._attribute)
-        if asked is not None:
-            yield self._answer(self._home, fact.day, fact.sentence, until=asked.day - 1)
-            draft = self._refuse(self._home, asked.day, "forgotten")
+        forgotten = matter.forgotten.get(self._attribute)
+        if forgotten is not None:
+            yield self._answer(self._home, fact.day, fact.sentence, until=forgotten.day - 1)
+            draft = self._refuse(self._home, forgotten.day, "forgotten")
             draft.reference = "It was asked to have that forgotten, so it is not to be repeated."
-            draft.evidence = [fact.sentence, asked]
+            draft.evidence = [fact.sentence, forgotten]
             yield draft
             return
         revealed = matter.revealed.get(self._attribute)

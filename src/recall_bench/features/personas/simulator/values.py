@@ -117,8 +117,8 @@ def draw_amount(bounds: Sequence[float], chance: RandomStream) -> Decimal:
     low, high, *rest = (Decimal(str(bound)) for bound in bounds)
     step = rest[0] if rest else Decimal(1)
     places = max(_count_decimals(low), _count_decimals(step))
-    drawn = low + step * chance.draw_between(0, int((high - low) / step))
-    return drawn.quantize(Decimal(1).scaleb(-places))
+    amount = low + step * chance.draw_between(0, int((high - low) / step))
+    return amount.quantize(Decimal(1).scaleb(-places))
 
 
 def draw_time(bounds: Sequence[str | int], chance: RandomStream) -> FactValue:
@@ -132,8 +132,8 @@ def draw_time(bounds: Sequence[str | int], chance: RandomStream) -> FactValue:
 def draw_code(shape: str, chance: RandomStream) -> str:
     """A code of this shape: `#` a digit, `?` a capital."""
     letters = "ABCDEFGHJKLMNPRSTUVWXYZ"
-    drawn = {"#": lambda: str(chance.draw_below(10)), "?": lambda: chance.choose(letters)}
-    return "".join(drawn[mark]() if mark in drawn else mark for mark in shape)
+    draws = {"#": lambda: str(chance.draw_below(10)), "?": lambda: chance.choose(letters)}
+    return "".join(draws[mark]() if mark in draws else mark for mark in shape)
 
 
 def list_spellings(value: FactValue, dates: Dates, told_on: int) -> tuple[str, ...]:

@@ -219,7 +219,7 @@ class World:
         source = matter.attributes[attribute]
         had = {fact.value.text for fact in matter.facts.get(attribute, ())}
         had |= {fact.value.text for other in source.not_ for fact in matter.facts.get(other, ())}
-        found = None
+        repeated = None
         for _ in range(_TRIES):
             value = self._draw_any(source, day, chance)
             if value.text in had:
@@ -229,8 +229,8 @@ class World:
             if value.kind in {"choice", "person"} or key not in self._drawn:
                 self._drawn.add(key)
                 return value
-            found = value
-        return found
+            repeated = value
+        return repeated
 
     def _draw_any(self, source: AttributeSource, day: int, chance: RandomStream) -> FactValue:
         kind = source.kind
@@ -381,9 +381,9 @@ class _MatterLife:
         if fate >= 10 or day is None or not outsiders:
             return
         outside = chance.choose(outsiders)
-        told = f"the {label} of {matter.name} is {fact.value.text}."
+        statement = f"the {label} of {matter.name} is {fact.value.text}."
         if fate < 3:
-            sentence = LogSentence(f"It is public now: {told}", day, outside)
+            sentence = LogSentence(f"It is public now: {statement}", day, outside)
             matter.revealed[attribute] = sentence
             world.add_note(matter, [sentence], [fact.value])
         elif fate < 6:
@@ -395,7 +395,7 @@ class _MatterLife:
             matter.forgotten[attribute] = sentence
             world.add_note(matter, [sentence])
         else:
-            sentence = LogSentence(f"This session may know that {told}", day, outside)
+            sentence = LogSentence(f"This session may know that {statement}", day, outside)
             access = matter.access[attribute] = SecretAccess(outside, sentence)
             world.add_note(matter, [sentence], [fact.value])
             end = world.find_log_day(day + chance.draw_between(4, 30))
@@ -409,8 +409,10 @@ class _MatterLife:
 
     def _pick_days(self, first: int, count: int) -> list[int]:
         """About `count` different days with a log in what is left of its life, in order."""
-        drawn = (self._chance.draw_between(first, max(first, self._last - 1)) for _ in range(count))
-        days = (self._world.find_log_day(day) for day in drawn)
+        candidates = (
+            self._chance.draw_between(first, max(first, self._last - 1)) for _ in range(count)
+        )
+        days = (self._world.find_log_day(day) for day in candidates)
         return sorted({day for day in days if day is not None})
 
     def _word(
