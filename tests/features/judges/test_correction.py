@@ -119,9 +119,7 @@ def test_a_category_is_corrected_by_its_own_rates_if_they_are_sure_enough() -> N
     assert unsure.corrected is None
     assert unsure.reason is not None
     assert "19 passes and 19 failures in effect, and 20 of each" in unsure.reason
-    assert found.categories["zoology"]["grounded"].reason == (
-        "grounded was not measured in this category"
-    )
+    assert "not measured" in str(found.categories["zoology"]["grounded"].reason)
 
 
 def test_a_judge_no_better_than_chance_is_refused_in_one_sentence() -> None:

@@ -1,16 +1,16 @@
 """A run's pass rates, corrected for the measured errors of its judge."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
 
 from recall_bench.core.errors import Malformed, UsageError
 from recall_bench.core.plain_text import format_quantity
-from recall_bench.core.record import Record
+from recall_bench.core.record import Record, group_by
 from recall_bench.core.scenario import order_categories
 from recall_bench.core.untrusted_json import decode_untrusted_json, read_regular_file
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard
@@ -42,27 +42,6 @@ class JudgeErrors(Record, frozen=True, kw_only=True):
     categories: dict[str, dict[str, ErrorRates]]
     memory_window: int | None = None
     """Days shown on either side of the evidence, where that is recorded."""
-
-    @classmethod
-    def from_agreement(
-        cls,
-        judge: JudgeCard,
-        source: ErrorSource,
-        marks: Mapping[str, MarkAgreement],
-        categories: Mapping[str, Mapping[str, MarkAgreement]],
-        *,
-        memory_window: int | None = None,
-    ) -> Self:
-        """The error rates in figures of agreement."""
-        return cls(
-            judge=judge,
-            source=source,
-            marks=_collect_agreement_rates(marks),
-            categories={
-                name: _collect_agreement_rates(figures) for name, figures in categories.items()
-            },
-            memory_window=memory_window,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +100,14 @@ def correct_run(run: JudgedRun, measured: JudgeErrors) -> RunCorrection:
     marks = {mark: _correct_mark(run.trials, mark, measured.marks.get(mark)) for mark in SCALES}
     if all(part.corrected is None for part in marks.values()):
         raise UsageError("; ".join(dict.fromkeys(f"{part.reason}" for part in marks.values())))
+    categories: dict[str, dict[str, MarkCorrection]] = {}
+    by_category = group_by(run.trials, lambda trial: trial.category)
+    for category in order_categories(by_category):
+        rates = measured.categories.get(category, {})
+        categories[category] = {
+            mark: _correct_mark(by_category[category], mark, rates.get(mark), least=MIN_ANSWERS)
+            for mark in SCALES
+        }
     return RunCorrection(
         judge=run.judge,
         source=measured.source,
@@ -128,103 +115,58 @@ def correct_run(run: JudgedRun, measured: JudgeErrors) -> RunCorrection:
         not_answered=sum(trial.marks is None for trial in run.trials),
         missing=run.missing,
         marks=marks,
-        categories={
-            category: {
-                mark: _correct_category(
-                    [trial for trial in run.trials if trial.category == category],
-                    mark,
-                    measured.categories.get(category, {}).get(mark),
-                )
-                for mark in SCALES
-            }
-            for category in order_categories(trial.category for trial in run.trials)
-        },
+        categories=categories,
         cautions=tuple(_list_cautions(run, measured, marks)),
     )
 
 
 def _correct_mark(
-    trials: Sequence[RunTrial], mark: str, rates: ErrorRates | None
+    trials: Sequence[RunTrial], mark: str, rates: ErrorRates | None, *, least: int = 0
 ) -> MarkCorrection:
+    """One mark, corrected if the rates rest on enough answers and say anything."""
+    questions = [trial.question for trial in trials]
+    corrected = None
     if rates is None:
-        reason = f"the judge's errors in {mark} were not measured on both passes and failures"
-        return _refuse_correction(trials, rates, reason)
-    return _apply_rates(trials, mark, rates)
-
-
-def _correct_category(
-    trials: Sequence[RunTrial], mark: str, rates: ErrorRates | None
-) -> MarkCorrection:
-    """A category's mark, corrected if its own rates rest on enough answers."""
-    if rates is None:
-        return _refuse_correction(trials, rates, f"{mark} was not measured in this category")
-    sizes = rates.sensitivity.size, rates.specificity.size
-    if min(sizes) < MIN_ANSWERS:
-        reason = (
-            f"measured on {format_quantity(round(sizes[0]), 'pass', 'passes')} and "
-            f"{format_quantity(round(sizes[1]), 'failure')} in effect, "
-            f"and {MIN_ANSWERS} of each are needed"
+        reason: str | None = (
+            f"the judge's errors in {mark} were not measured on both passes and failures"
         )
-        return _refuse_correction(trials, rates, reason)
-    return _apply_rates(trials, mark, rates)
-
-
-def _apply_rates(trials: Sequence[RunTrial], mark: str, rates: ErrorRates) -> MarkCorrection:
-    if not rates.is_informative:
-        reason = (
-            f"the judge cannot tell right from wrong in {mark}: its sensitivity "
-            f"{rates.sensitivity.share:.2f} and specificity {rates.specificity.share:.2f} do not "
-            "add up to more than 1, so no score can be corrected by them; use another judge"
+    else:
+        reason = _find_obstacle(trials, mark, rates, least)
+    if rates is not None and reason is None:
+        passed = [trial.marks is not None and trial.marks[mark] >= PASS[mark] for trial in trials]
+        observed = ObservedPasses(
+            passed=np.array(passed),
+            judged=np.array([trial.marks is not None for trial in trials]),
+            question=number_names(questions),
         )
-        return _refuse_correction(trials, rates, reason)
-    if all(trial.marks is None for trial in trials):
-        return _refuse_correction(trials, rates, "no answer was judged")
-    level = PASS[mark]
-    observed = ObservedPasses(
-        passed=np.array([t.marks is not None and t.marks[mark] >= level for t in trials]),
-        judged=np.array([t.marks is not None for t in trials]),
-        question=number_names([t.question for t in trials]),
-    )
+        corrected = correct_pass_rate(observed, rates)
     return MarkCorrection(
         n=len(trials),
-        questions=_count_questions(trials),
+        questions=len(set(questions)),
         rates=rates,
-        corrected=correct_pass_rate(observed, rates),
-    )
-
-
-def _refuse_correction(
-    trials: Sequence[RunTrial], rates: ErrorRates | None, reason: str
-) -> MarkCorrection:
-    return MarkCorrection(
-        n=len(trials),
-        questions=_count_questions(trials),
-        rates=rates,
-        corrected=None,
+        corrected=corrected,
         reason=reason,
     )
 
 
-def _count_questions(trials: Iterable[RunTrial]) -> int:
-    return len({trial.question for trial in trials})
-
-
-def _collect_agreement_rates(figures: Mapping[str, MarkAgreement]) -> dict[str, ErrorRates]:
-    return {
-        mark: rates for mark, part in figures.items() if (rates := _get_rates(part)) is not None
-    }
-
-
-def _get_rates(part: MarkAgreement) -> ErrorRates | None:
-    sensitivity = _make_rate(part.sensitivity, part.effective.get("sensitivity"))
-    specificity = _make_rate(part.specificity, part.effective.get("specificity"))
-    if sensitivity is None or specificity is None:
-        return None
-    return ErrorRates(sensitivity=sensitivity, specificity=specificity)
-
-
-def _make_rate(share: float | None, size: float | None) -> EffectiveShare | None:
-    return None if share is None or size is None else EffectiveShare(share=share, size=size)
+def _find_obstacle(
+    trials: Sequence[RunTrial], mark: str, rates: ErrorRates, least: int
+) -> str | None:
+    passes, failures = round(rates.sensitivity.size), round(rates.specificity.size)
+    if min(rates.sensitivity.size, rates.specificity.size) < least:
+        return (
+            f"measured on {format_quantity(passes, 'pass', 'passes')} and "
+            f"{format_quantity(failures, 'failure')} in effect, and {least} of each are needed"
+        )
+    if not rates.is_informative:
+        return (
+            f"the judge cannot tell right from wrong in {mark}: its sensitivity "
+            f"{rates.sensitivity.share:.2f} and specificity {rates.specificity.share:.2f} do not "
+            "add up to more than 1, so no score can be corrected by them; use another judge"
+        )
+    if all(trial.marks is None for trial in trials):
+        return "no answer was judged"
+    return None
 
 
 def _refuse_other_judge(judge: JudgeCard, measured: JudgeCard) -> None:
@@ -274,13 +216,29 @@ def _list_cautions(
 def load_agreement(path: Path) -> JudgeErrors:
     """The error rates in the output of `judge-lab agreement --json`."""
     agreement: Agreement = _load_json(path, Agreement, "agreement")
-    return JudgeErrors.from_agreement(
-        agreement.judge,
-        "agreement",
-        agreement.marks,
-        agreement.categories,
+    return JudgeErrors(
+        judge=agreement.judge,
+        source="agreement",
+        marks=collect_error_rates(agreement.marks),
+        categories={
+            name: collect_error_rates(figures) for name, figures in agreement.categories.items()
+        },
         memory_window=agreement.memory_window,
     )
+
+
+def collect_error_rates(figures: Mapping[str, MarkAgreement]) -> dict[str, ErrorRates]:
+    """The error rates of the marks that were measured on both passes and failures."""
+    rates: dict[str, ErrorRates] = {}
+    for mark, part in figures.items():
+        sizes = [part.effective.get(name) for name in ("sensitivity", "specificity")]
+        match part.sensitivity, sizes[0], part.specificity, sizes[1]:
+            case float(sensitivity), float(passes), float(specificity), float(failures):
+                rates[mark] = ErrorRates(
+                    sensitivity=EffectiveShare(share=sensitivity, size=passes),
+                    specificity=EffectiveShare(share=specificity, size=failures),
+                )
+    return rates
 
 
 def load_audit(path: Path, judge: JudgeCard) -> JudgeErrors:

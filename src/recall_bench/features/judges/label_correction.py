@@ -19,6 +19,7 @@ from recall_bench.features.judges.correction import (
     JudgedRun,
     JudgeErrors,
     RunTrial,
+    collect_error_rates,
     correct_run,
     load_agreement,
 )
@@ -145,6 +146,10 @@ def _measure_errors(
         )
         for mark, top in SCALES.items()
     }
-    return JudgeErrors.from_agreement(
-        view.plan.judge, "agreement", marks, {}, memory_window=view.plan.judge_memory_window
+    return JudgeErrors(
+        judge=view.plan.judge,
+        source="agreement",
+        marks=collect_error_rates(marks),
+        categories={},
+        memory_window=view.plan.judge_memory_window,
     )
