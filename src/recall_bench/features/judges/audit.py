@@ -1,10 +1,11 @@
 """Audit a judge: let it mark answers of every class, and compare its marks."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import groupby
 
 from recall_bench.core.errors import UsageError
+from recall_bench.core.record import group_by
 from recall_bench.core.scenario import CATEGORIES, Scenario
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, Verdict
 from recall_bench.features.judges.audit_answers import AuditItem, find_missing_classes
@@ -22,12 +23,6 @@ from recall_bench.judging.judge_calls import JudgeLimits, judge_all
 JudgedItem = tuple[AuditItem, Verdict]
 
 
-def compute_figures(judged: Iterable[JudgedItem]) -> dict[str, MarkFigures]:
-    """The figures of every mark over these verdicts."""
-    pairs = list(judged)
-    return {mark: _compute_mark_figures(pairs, mark) for mark in SCALES}
-
-
 def find_wrong_marks(item: AuditItem, verdict: Verdict) -> tuple[str, ...]:
     """The marks of a verdict that contradict the item's labels."""
     return tuple(
@@ -42,16 +37,19 @@ def is_pass(verdict: Verdict, mark: str) -> bool:
     return verdict.marks[mark] >= PASS[mark]
 
 
-def _compute_mark_figures(pairs: Sequence[JudgedItem], mark: str) -> MarkFigures:
-    given = [(item.labels[mark], is_pass(verdict, mark)) for item, verdict in pairs]
-    must = [passed for label, passed in given if label is True]
-    must_not = [passed for label, passed in given if label is False]
-    return MarkFigures(
-        passed=AuditShare.count_hits([passed for _, passed in given]),
-        sensitivity=AuditShare.count_hits(must),
-        specificity=AuditShare.count_hits([not passed for passed in must_not]),
-        leniency=AuditShare.count_hits(must_not),
-    )
+def compute_figures(judged: Sequence[JudgedItem]) -> dict[str, MarkFigures]:
+    """The figures of every mark over these verdicts."""
+    figures = {}
+    for mark in SCALES:
+        passes = [(item.labels[mark], is_pass(verdict, mark)) for item, verdict in judged]
+        must_not = [passed for label, passed in passes if label is False]
+        figures[mark] = MarkFigures(
+            passed=AuditShare.count_hits([passed for _, passed in passes]),
+            sensitivity=AuditShare.count_hits([passed for label, passed in passes if label]),
+            specificity=AuditShare.count_hits([not passed for passed in must_not]),
+            leniency=AuditShare.count_hits(must_not),
+        )
+    return figures
 
 
 _WORST_PER_CLASS = 5
@@ -86,7 +84,7 @@ async def audit_judge(
     ]
     return AuditReport(
         judge=judge.card,
-        audit_set=_digest_items(items),
+        audit_set=sha256("\n".join(item.digest for item in items).encode()).hexdigest(),
         scenarios=tuple(by_id),
         memory_window=memory_window,
         n=len(items),
@@ -122,35 +120,45 @@ def _group_figures(
     order: Sequence[str],
 ) -> dict[str, ClassFigures]:
     """Figures by a property of the items, in the usual order, other names after it."""
-    found = {name_of(item) for item in items}
-    names = [str(name) for name in order if name in found]
-    names += sorted(found.difference(names))
-    parts: dict[str, list[JudgedItem]] = {name: [] for name in names}
-    for pair in judged:
-        parts[name_of(pair[0])].append(pair)
-    counts = {name: sum(name_of(item) == name for item in items) for name in names}
-    return {
-        name: ClassFigures(
+    counts = Counter(map(name_of, items))
+    names = [*(str(name) for name in order if name in counts), *sorted(counts.keys() - set(order))]
+    parts = group_by(judged, lambda pair: name_of(pair[0]))
+    figures = {}
+    for name in names:
+        part = parts.get(name, [])
+        figures[name] = ClassFigures(
             n=counts[name], not_judged=counts[name] - len(part), marks=compute_figures(part)
         )
-        for name, part in parts.items()
-    }
+    return figures
 
 
-def _select_worst(judged: Sequence[JudgedItem]) -> Iterable[AuditExample]:
+def _select_worst(judged: Sequence[JudgedItem]) -> Iterator[AuditExample]:
     """The clearest errors of each class, no recipe twice while there are others."""
-    examples = [
-        (_measure_error(item, verdict, wrong), _make_example(item, verdict, wrong))
-        for item, verdict in judged
-        if (wrong := find_wrong_marks(item, verdict))
-    ]
-    order = {kind.value: place for place, kind in enumerate(AuditClass)}
-    examples.sort(key=lambda pair: (order[pair[1].kind], -pair[0], pair[1].id))
-    for _, group in groupby(examples, key=lambda pair: pair[1].kind):
-        of_class = [example for _, example in group]
-        fresh = list({example.recipe: example for example in reversed(of_class)}.values())[::-1]
-        others = [example for example in of_class if example not in fresh]
-        yield from (*fresh, *others)[:_WORST_PER_CLASS]
+    by_class = group_by(judged, lambda pair: pair[0].kind)
+    for kind in AuditClass:
+        errors = []
+        for item, verdict in by_class.get(kind, []):
+            wrong = find_wrong_marks(item, verdict)
+            if wrong:
+                errors.append((-_measure_error(item, verdict, wrong), item.id, item, verdict))
+        errors.sort(key=lambda error: error[:2])
+        first_of_recipe = {error[2].recipe: error[1] for error in reversed(errors)}
+        # The sort is stable: among the first of their recipe, and among the others.
+        errors.sort(key=lambda error: first_of_recipe[error[2].recipe] != error[1])
+        for _, _, item, verdict in errors[:_WORST_PER_CLASS]:
+            yield AuditExample(
+                id=item.id,
+                kind=item.kind.value,
+                recipe=item.recipe,
+                category=item.item.truth.category,
+                question=item.item.text,
+                reference=item.item.truth.reference,
+                answer=item.answer,
+                labels=item.labels,
+                marks=verdict.marks,
+                wrong=find_wrong_marks(item, verdict),
+                reason=verdict.reason,
+            )
 
 
 def _measure_error(item: AuditItem, verdict: Verdict, wrong: Iterable[str]) -> float:
@@ -161,23 +169,3 @@ def _measure_error(item: AuditItem, verdict: Verdict, wrong: Iterable[str]) -> f
         else (PASS[mark] - verdict.marks[mark]) / SCALES[mark]
         for mark in wrong
     )
-
-
-def _make_example(item: AuditItem, verdict: Verdict, wrong: tuple[str, ...]) -> AuditExample:
-    return AuditExample(
-        id=item.id,
-        kind=item.kind.value,
-        recipe=item.recipe,
-        category=item.item.truth.category,
-        question=item.item.text,
-        reference=item.item.truth.reference,
-        answer=item.answer,
-        labels=item.labels,
-        marks=verdict.marks,
-        wrong=wrong,
-        reason=verdict.reason,
-    )
-
-
-def _digest_items(items: Sequence[AuditItem]) -> str:
-    return sha256("\n".join(item.digest for item in items).encode()).hexdigest()

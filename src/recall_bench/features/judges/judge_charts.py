@@ -33,15 +33,15 @@ _MARK_COLOURS: Final = {"correctness": "#1f5fa8", "completeness": "#0f7b6c", "gr
 _JUDGE_COLOURS: Final = ("#1f5fa8", "#c2571a", "#0f7b6c", "#8a4fb0", "#b0305c", "#5b6470")
 _TARGET_COLOUR, _MISSED_COLOUR = "#cfe9d6", "#b42318"
 
-_CURVE_SIZE, _COUNTS_HEIGHT = 260, 56
+_CURVE_SIZE = 260
 _PANEL_WIDTH, _ROW_HEIGHT, _JUDGE_HEIGHT = 250, 25, 8
 _FIFTHS = (0, 0.2, 0.4, 0.6, 0.8, 1)
 _AUDIT_TICKS: Final = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
 
 
-def write_reliability_chart(found: Agreement, path: Path) -> None:
+def write_reliability_chart(agreement: Agreement, path: Path) -> None:
     """Draw the reliability curves of a judge; UsageError if it gives no probabilities."""
-    _write_chart(build_reliability_chart(found), path)
+    _write_chart(build_reliability_chart(agreement), path)
 
 
 def write_audit_chart(reports: Sequence[AuditReport], path: Path) -> None:
@@ -56,23 +56,23 @@ def _write_chart(spec: Spec, path: Path) -> None:
     write_picture(spec, path, title=text, summary=str(spec["description"]), config=config)
 
 
-def build_reliability_chart(found: Agreement) -> Spec:
-    """One panel a mark: stated probability against the share that passed, above the counts."""
+def build_reliability_chart(agreement: Agreement) -> Spec:
+    """One panel a mark: stated probability against the share that passed."""
     panels = [
         _build_reliability_panel(mark, part)
-        for mark, part in found.marks.items()
+        for mark, part in agreement.marks.items()
         if part.reliability is not None
     ]
-    name = format_judge(found.judge)
+    name = format_judge(agreement.judge)
     if not panels:
         raise UsageError(
             f"--chart: {name} gives no probabilities, so it has no reliability curves; "
             "leave the chart out"
         )
-    counts = found.counts
+    counts = agreement.counts
     return {
         "$schema": VEGA_LITE_SCHEMA,
-        "description": _describe_reliability(found),
+        "description": _describe_reliability(agreement),
         "title": {
             "text": f"How far to trust {name}",
             "subtitle": [
@@ -81,7 +81,7 @@ def build_reliability_chart(found: Agreement) -> Spec:
                     "dashed line the stated probabilities are right; above it the judge "
                     "is too strict."
                 ),
-                "Bars are 95 % intervals over questions; the strip counts the answers.",
+                "Bars are 95 % intervals over questions; the figures count the answers.",
             ],
         },
         "spacing": 28,
@@ -91,98 +91,58 @@ def build_reliability_chart(found: Agreement) -> Spec:
 
 def _build_reliability_panel(mark: str, part: MarkAgreement) -> Spec:
     figures = {"AUC": part.auc, "kappa": part.kappa, "Brier": part.brier}
-    values = [
-        {
-            "stated": bin_.probability,
-            "observed": bin_.observed,
-            "low": bin_.interval[0] if bin_.interval else None,
-            "high": bin_.interval[1] if bin_.interval else None,
-            "start": bin_.start,
-            "end": bin_.end,
-            "n": bin_.n,
-        }
-        for bin_ in part.reliability or ()
-        if bin_.n
+    shown = [
+        f"{name} {format_number(value, 3)}" for name, value in figures.items() if value is not None
     ]
+    values = []
+    for bin_ in part.reliability or ():
+        low, high = bin_.interval or (None, None)
+        point = {"stated": bin_.probability, "observed": bin_.observed, "n": bin_.n}
+        if bin_.n:
+            values.append({**point, "low": low, "high": high})
+    colour = _MARK_COLOURS[mark]
+    stated = build_quantity_axis(
+        "probability of a pass, by the judge", 0, 1, ticks=_FIFTHS, form=".0%"
+    )
+    share = build_quantity_axis("share that passed", 0, 1, ticks=_FIFTHS, form=".0%")
+    x: Spec = {"field": "stated", **stated}
+    at_point: Spec = {"x": x, "y": {"field": "observed", **share}}
+    diagonal = [{"stated": 0, "observed": 0}, {"stated": 1, "observed": 1}]
+    count = {"field": "n", "type": "quantitative", "format": ",d"}
     return {
         "title": {
             "text": f"{mark.capitalize()} ≥ {PASS[mark]} of {SCALES[mark]}",
-            "subtitle": " · ".join(
-                f"{name} {format_number(value, 3)}"
-                for name, value in figures.items()
-                if value is not None
-            ),
+            "subtitle": " · ".join(shown),
         },
-        "spacing": 6,
-        "data": {"values": values},
-        "vconcat": [_build_curve(_MARK_COLOURS[mark]), _build_counts(_MARK_COLOURS[mark])],
-    }
-
-
-def _build_curve(colour: str) -> Spec:
-    def encode(field: str) -> Spec:
-        x = build_quantity_axis(None, 0, 1, ticks=_FIFTHS, form=".0%", is_bare=True)
-        y = build_quantity_axis("share that passed", 0, 1, ticks=_FIFTHS, form=".0%")
-        return {"x": {"field": "stated", **x}, "y": {"field": field, **y}}
-
-    diagonal = [{"stated": 0, "observed": 0}, {"stated": 1, "observed": 1}]
-    return {
         "width": _CURVE_SIZE,
         "height": _CURVE_SIZE,
+        "data": {"values": values},
         "layer": [
             {
                 "data": {"values": diagonal},
                 "mark": {"type": "line", "style": "reference"},
-                "encoding": encode("observed"),
+                "encoding": at_point,
             },
             {
                 "transform": [{"filter": "isValid(datum.low)"}],
                 "mark": {"type": "rule", "color": colour, "opacity": 0.45, "strokeWidth": 3},
-                "encoding": encode("low") | {"y2": {"field": "high"}},
+                "encoding": {"x": x, "y": {"field": "low", **share}, "y2": {"field": "high"}},
             },
             {
                 "mark": {"type": "line", "color": colour, "point": {"size": 55, "color": colour}},
-                "encoding": encode("observed"),
+                "encoding": at_point,
+            },
+            {
+                "mark": {"type": "text", "style": "note", "align": "left", "dx": 6, "dy": 8},
+                "encoding": {**at_point, "text": count},
             },
         ],
     }
 
 
-def _build_counts(colour: str) -> Spec:
-    axis = build_quantity_axis(
-        "probability of a pass, by the judge", 0, 1, ticks=_FIFTHS, form=".0%", has_grid=False
-    )
-    count = {"field": "n", "type": "quantitative", "scale": {"type": "sqrt"}, "axis": None}
-    middle = {"calculate": "(datum.start + datum.end) / 2", "as": "middle"}
-    return {
-        "width": _CURVE_SIZE,
-        "height": _COUNTS_HEIGHT,
-        "layer": [
-            {
-                "mark": {"type": "bar", "color": colour, "opacity": 0.3},
-                "encoding": {
-                    "x": {"field": "start", **axis},
-                    "x2": {"field": "end"},
-                    "y": count,
-                    "y2": {"datum": 0},
-                },
-            },
-            {
-                "transform": [middle],
-                "mark": {"type": "text", "style": "note", "dy": -6},
-                "encoding": {
-                    "x": {"field": "middle", **axis},
-                    "y": count,
-                    "text": {"field": "n", "type": "quantitative", "format": ",d"},
-                },
-            },
-        ],
-    }
-
-
-def _describe_reliability(found: Agreement) -> str:
-    parts = [f"Reliability of {format_judge(found.judge)}."]
-    for mark, part in found.marks.items():
+def _describe_reliability(agreement: Agreement) -> str:
+    parts = [f"Reliability of {format_judge(agreement.judge)}."]
+    for mark, part in agreement.marks.items():
         points = ", ".join(
             f"{format_number(100 * bin_.observed, 0)}% of {bin_.n} at "
             f"{format_number(100 * bin_.probability, 0)}%"
