@@ -6,9 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 
 from tests.fork_server import FORK, MESSAGE_BYTES, ForkServer
 
+_starting = Lock()
 _servers: dict[tuple[int, object], "WarmForkServer"] = {}
 """By the process that talks to it: a copy of that process must not share the conversation."""
 
@@ -40,7 +42,9 @@ class WarmForkServer(ForkServer):
 def find_server(use: object, command: Sequence[str], environ: Mapping[str, str]) -> WarmForkServer:
     """The server of this process for such children; started where there is none."""
     key = os.getpid(), use
-    server = _servers.get(key)
-    if server is None or not server.is_running:
-        server = _servers[key] = WarmForkServer(command, environ)
-    return server
+    # Threads that start the first two commands at once would start two servers.
+    with _starting:
+        server = _servers.get(key)
+        if server is None or not server.is_running:
+            server = _servers[key] = WarmForkServer(command, environ)
+        return server
