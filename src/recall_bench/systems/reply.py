@@ -124,19 +124,18 @@ class ReplyFinisher:
     ) -> Delivery | None:
         if not offered:
             return None
+        cut = offered[len(kept) :]
+        traced = (self._tracer.trace(passage, until).day for passage in cut[:MAX_CUT_TRACED])
+        cut_days = tuple(sorted({day for day in traced if day is not None}))
         return Delivery(
             offered=len(offered),
             kept=len(kept),
             tokens=sum(estimate_tokens(passage.text) for passage in kept),
             traced=sum(passage.day is not None for passage in kept),
             summaries=sum(passage.claimed is not None for passage in kept),
-            cut_days=self._trace_cut_days(offered[len(kept) :], until),
+            cut_days=cut_days,
             spans=self._tracer.find_spans(kept),
         )
-
-    def _trace_cut_days(self, cut: Sequence[Passage], until: int) -> tuple[int, ...]:
-        traced = (self._tracer.trace(passage, until).day for passage in cut[:MAX_CUT_TRACED])
-        return tuple(sorted({day for day in traced if day is not None}))
 
 
 async def read_passages(

@@ -191,10 +191,7 @@ def _build_once_system(settings: Settings) -> MemorySystem:
     from recall_bench.systems.transports.once_system import build_once_system
 
     return build_once_system(
-        settings.adapter,
-        settings.config,
-        settings=settings,
-        timeout_s=settings.answer_timeout_s,
+        settings.adapter, settings.config, settings=settings, timeout_s=settings.answer_timeout_s
     )
 
 
@@ -253,7 +250,7 @@ _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
 }
 
 _BY_TRANSPORT: dict[str, Callable[[Path, Sequence[str]], MemorySystem]] = {
-    "http": _start_http_server,
+    "http": _start_http_server
 }
 
 

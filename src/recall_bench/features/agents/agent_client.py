@@ -45,8 +45,7 @@ _TOO_LONG = re.compile(
 """How servers say that a conversation is too long: there is no status of its own for it."""
 
 _TOO_BUSY = re.compile(
-    r"(rate|usage|session)[ _-]?limit|overloaded|too many requests|\b(429|503|529)\b",
-    re.IGNORECASE,
+    r"(rate|usage|session)[ _-]?limit|overloaded|too many requests|\b(429|503|529)\b", re.IGNORECASE
 )
 """How an error without a status says that the same message may succeed later."""
 

@@ -19,7 +19,6 @@ from recall_bench.core.folders import TemporaryFolders, copy_folder, remove_fold
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.settings import Settings
 from recall_bench.core.untrusted_json import MAX_REPLY_BYTES, open_regular_file
-from recall_bench.core.usage import Usage
 from recall_bench.features.agents.agent_client import make_fault, parse_object, read_usage
 from recall_bench.features.agents.agent_system import (
     AgentChannel,
@@ -229,7 +228,11 @@ class CommandChannel(AgentChannel):
                 f"{self._program.name} printed no text at {self._settings.answer!r}; say where "
                 "it stands with --config answer=PATH"
             )
-        return AgentReply(text=answer, usage=_read_program_usage(document))
+        # Tokens and cost, where programs print them: in `usage`, or beside it.
+        reported = document.get("usage")
+        counted = dict(reported) if isinstance(reported, dict) else {}
+        program_usage = read_usage({**counted, "total_cost_usd": document.get("total_cost_usd")})
+        return AgentReply(text=answer, usage=program_usage)
 
     def _fill_words(
         self, here: Path, conversation: Conversation, text: str
@@ -309,10 +312,3 @@ def find_value(document: object, path: str) -> object:
         else:
             return None
     return document
-
-
-def _read_program_usage(document: Mapping[str, object]) -> Usage:
-    """Tokens and cost, where programs print them: in `usage`, or beside it."""
-    reported = document.get("usage")
-    counted = dict(reported) if isinstance(reported, dict) else {}
-    return read_usage({**counted, "total_cost_usd": document.get("total_cost_usd")})

@@ -102,10 +102,7 @@ class DoctorSetup:
 
 
 def build_doctor_setup(
-    scenario: Scenario,
-    code: str,
-    seed: str = "",
-    draw_other: Callable[[], Scenario] | None = None,
+    scenario: Scenario, code: str, seed: str = "", draw_other: Callable[[], Scenario] | None = None
 ) -> DoctorSetup:
     """Build the setup of the extractive reader and the offline judge.
 

@@ -138,11 +138,7 @@ def _test_memorisation(
     from recall_bench.core.atomic_file import TemporaryFolder
     from recall_bench.features.doctor.memorisation import render_memorisation, run_memorisation
 
-    with (
-        TemporaryFolder("doctor") as scratch,
-        forward_to_stderr(),
-        show_activity() as show,
-    ):
+    with TemporaryFolder("doctor") as scratch, forward_to_stderr(), show_activity() as show:
         result = run_memorisation(settings, seeds, into or Path(scratch), show, show_build)
     click.echo(format_json(result) if as_json else render_memorisation(result))
     return UNHEALTHY if result.is_memorised else 0

@@ -132,10 +132,7 @@ def _read_marks(folder: RunFolder) -> dict[Trial, float]:
 
 
 def _split_marks(
-    marks: Mapping[str, Mapping[Trial, float]],
-    who: str,
-    seeds: Sequence[str],
-    trials: set[Trial],
+    marks: Mapping[str, Mapping[Trial, float]], who: str, seeds: Sequence[str], trials: set[Trial]
 ) -> tuple[dict[Trial, float], dict[Trial, float]]:
     """The marks on the released stories, and the mean of those on the fresh ones."""
     released = {trial: marks[f"{who}-{RELEASED}"][trial] for trial in trials}

@@ -128,8 +128,7 @@ async def _check_stream(
         return ""
     took: list[int] = []
     await context.call(
-        "ingesting many days",
-        lambda: stream.ingest_all(days, lambda day: took.append(day.day)),
+        "ingesting many days", lambda: stream.ingest_all(days, lambda day: took.append(day.day))
     )
     memory.last_day = days[-1].day
     expected = [day.day for day in days]

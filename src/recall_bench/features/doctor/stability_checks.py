@@ -189,12 +189,7 @@ APOLOGY = re.compile(
 )
 """Matches an error message that was returned as an answer."""
 
-_ODD_DAYS = {
-    2: "",
-    3: " \n\t\n ",
-    4: "# session: principal\n",
-    5: "---\ntype: daily\n---\n",
-}
+_ODD_DAYS = {2: "", 3: " \n\t\n ", 4: "# session: principal\n", 5: "---\ntype: daily\n---\n"}
 
 _ODD_QUESTIONS = {
     "an empty question": "",

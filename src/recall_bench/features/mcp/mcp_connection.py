@@ -384,17 +384,15 @@ class McpConnection:
                 f"({error.error_count()} faults); see the server's own log"
             ) from error
         except MCPError as error:
-            if await self._is_lost(error.code):
+            from mcp_types import CONNECTION_CLOSED
+
+            if error.code == CONNECTION_CLOSED and not self._endpoint.is_closed:
+                # A server may use the code for other things; a lost session ends soon.
+                await asyncio.wait({self._require_session()}, timeout=_LOSS_TIMEOUT_S)
+            is_lost = self._require_session().done() or self._endpoint.is_lost(error.code)
+            if is_lost:
                 raise await self._build_gone_error() from error
             raise SystemFault(f"the tool {tool} failed: {error.message}") from error
-
-    async def _is_lost(self, code: int) -> bool:
-        from mcp_types import CONNECTION_CLOSED
-
-        if code == CONNECTION_CLOSED and not self._endpoint.is_closed:
-            # A server may use the code for other things; a lost session ends soon.
-            await asyncio.wait({self._require_session()}, timeout=_LOSS_TIMEOUT_S)
-        return self._require_session().done() or self._endpoint.is_lost(code)
 
     def _require_session(self) -> "asyncio.Task[None]":
         if self._end_error is not None:

@@ -17,11 +17,7 @@ from recall_bench.core.memory import (
 )
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.tool_call import MemoryTool, ToolResult
-from recall_bench.features.mcp.agent_tools import (
-    fill_own_arguments,
-    list_agent_tools,
-    read_result,
-)
+from recall_bench.features.mcp.agent_tools import fill_own_arguments, list_agent_tools, read_result
 from recall_bench.features.mcp.mcp_connection import McpConnection
 from recall_bench.features.mcp.server_map import (
     ERASE_PLACES,

@@ -50,13 +50,7 @@ async def start_mcp_system(
     UsageError if the file is wrong, or the server lacks a tool of it.
     """
     require_mcp()
-    system = McpSystem(
-        read_server_map(path),
-        path=path,
-        name=path.stem,
-        env=env,
-        grace_s=grace_s,
-    )
+    system = McpSystem(read_server_map(path), path=path, name=path.stem, env=env, grace_s=grace_s)
     try:
         await system.fetch_identity()
     finally:

@@ -9,12 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from recall_bench.features.products.product import Product, StoreAdapter, split_batches
-from recall_bench.systems.notes import (
-    DayNote,
-    StoredNote,
-    build_note_passage,
-    build_stored_note,
-)
+from recall_bench.systems.notes import DayNote, StoredNote, build_note_passage, build_stored_note
 
 
 class Chroma(StoreAdapter):

@@ -31,12 +31,7 @@ from recall_bench.features.products.product import (
 )
 from recall_bench.systems.builtin.passage_index import format_quote
 from recall_bench.systems.endpoint_client import ENDPOINT_MODEL
-from recall_bench.systems.notes import (
-    NO_SESSION,
-    DayNote,
-    build_note_passage,
-    split_notes,
-)
+from recall_bench.systems.notes import NO_SESSION, DayNote, build_note_passage, split_notes
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.transports.ephemeral_server import EphemeralServer
 

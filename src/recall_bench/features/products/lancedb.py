@@ -10,12 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from recall_bench.features.products.product import Product, StoreAdapter
-from recall_bench.systems.notes import (
-    DayNote,
-    StoredNote,
-    build_note_passage,
-    build_stored_note,
-)
+from recall_bench.systems.notes import DayNote, StoredNote, build_note_passage, build_stored_note
 
 
 class LanceDB(StoreAdapter):

@@ -11,17 +11,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from recall_bench.features.products.product import (
-    Product,
-    StoreAdapter,
-    require_sqlite_extensions,
-)
-from recall_bench.systems.notes import (
-    DayNote,
-    StoredNote,
-    build_note_passage,
-    build_stored_note,
-)
+from recall_bench.features.products.product import Product, StoreAdapter, require_sqlite_extensions
+from recall_bench.systems.notes import DayNote, StoredNote, build_note_passage, build_stored_note
 
 _NAMESPACE = ("notes",)
 

@@ -11,12 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from recall_bench.features.products.product import (
-    FolderAdapter,
-    Passages,
-    Product,
-    ProductEmbedder,
-)
+from recall_bench.features.products.product import FolderAdapter, Passages, Product, ProductEmbedder
 from recall_bench.systems.notes import NO_SESSION, split_notes
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 

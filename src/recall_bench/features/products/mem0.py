@@ -22,12 +22,7 @@ from typing import Any
 from recall_bench.features.products.product import UNUSED_KEY, Product, StoreAdapter
 from recall_bench.systems.builtin.passage_index import format_quote
 from recall_bench.systems.endpoint_client import ENDPOINT_MODEL
-from recall_bench.systems.notes import (
-    DayNote,
-    StoredNote,
-    build_note_passage,
-    build_stored_note,
-)
+from recall_bench.systems.notes import DayNote, StoredNote, build_note_passage, build_stored_note
 
 _USER = "principal"
 """Whose memories they are: each of our memories has a folder of its own."""

@@ -18,11 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from recall_bench.features.products.product import (
-    Product,
-    StoreAdapter,
-    split_batches,
-)
+from recall_bench.features.products.product import Product, StoreAdapter, split_batches
 from recall_bench.systems.endpoint_client import ENDPOINT_MODEL
 from recall_bench.systems.notes import (
     NO_SESSION,

@@ -18,12 +18,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.folders import measure_folder
 from recall_bench.core.memory import MemorySystem
 from recall_bench.systems.endpoint_client import request_embeddings
-from recall_bench.systems.notes import (
-    DayNote,
-    StoredNote,
-    list_visible_sessions,
-    split_notes,
-)
+from recall_bench.systems.notes import DayNote, StoredNote, list_visible_sessions, split_notes
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.transports.child_environment import STATE_DIR

@@ -10,12 +10,7 @@ from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 from recall_bench.features.products.product import Product, StoreAdapter
-from recall_bench.systems.notes import (
-    DayNote,
-    StoredNote,
-    build_note_passage,
-    build_stored_note,
-)
+from recall_bench.systems.notes import DayNote, StoredNote, build_note_passage, build_stored_note
 
 
 class Qdrant(StoreAdapter):
@@ -65,10 +60,7 @@ class Qdrant(StoreAdapter):
             own = models.FieldCondition(key="session", match=models.MatchAny(any=list(sessions)))
             allowed = models.Filter(must=[own])
         reply = self._client.query_points(
-            "notes",
-            query=self.embedder.embed([question])[0],
-            query_filter=allowed,
-            limit=limit,
+            "notes", query=self.embedder.embed([question])[0], query_filter=allowed, limit=limit
         )
         return [build_note_passage(point.payload, point.score) for point in reply.points]
 

@@ -28,12 +28,7 @@ from recall_bench.core.retry import parse_retry_after
 from recall_bench.features.products.product import Passages, ProductAdapter
 from recall_bench.systems.builtin.passage_index import format_quote
 from recall_bench.systems.endpoint_client import BUSY_STATUSES
-from recall_bench.systems.notes import (
-    NO_SESSION,
-    DayNote,
-    list_visible_sessions,
-    split_notes,
-)
+from recall_bench.systems.notes import NO_SESSION, DayNote, list_visible_sessions, split_notes
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _QUOTE_CHARS = 500

@@ -9,12 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from recall_bench.features.products.product import Product, StoreAdapter
-from recall_bench.systems.notes import (
-    DayNote,
-    StoredNote,
-    build_note_passage,
-    build_stored_note,
-)
+from recall_bench.systems.notes import DayNote, StoredNote, build_note_passage, build_stored_note
 
 _QUERY = "select score, note, day, quoted from txtai where similar(:question, :candidates)"
 

@@ -22,9 +22,7 @@ Serve = Callable[["SystemHost"], Awaitable[None]]
 @click.argument("adapter")
 @click.option("--stdio", is_flag=True, help="Lines of JSON on standard input and output.")
 @click.option(
-    "--grpc",
-    metavar="HOST:PORT",
-    help=f"The gRPC service, both versions of it [{DEFAULT}].",
+    "--grpc", metavar="HOST:PORT", help=f"The gRPC service, both versions of it [{DEFAULT}]."
 )
 @click.option("--http", metavar="HOST:PORT", help="JSON over HTTP.")
 @click.option(

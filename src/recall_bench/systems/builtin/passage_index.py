@@ -99,12 +99,7 @@ class IndexedPassage(NamedTuple):
 
     def to_passage(self, score: float | None = None) -> Passage:
         """The passage as the harness records it."""
-        return Passage(
-            text=self.chunk.text,
-            day=self.document.day,
-            source=self._place,
-            score=score,
-        )
+        return Passage(text=self.chunk.text, day=self.document.day, source=self._place, score=score)
 
     @property
     def _place(self) -> str:
@@ -213,10 +208,7 @@ class Indexer:
         return self._append_documents(PassageIndex(), prepared, open_periods)
 
     def _append_documents(
-        self,
-        index: PassageIndex,
-        prepared: Sequence[PreparedDocument],
-        open_periods: OpenPeriods,
+        self, index: PassageIndex, prepared: Sequence[PreparedDocument], open_periods: OpenPeriods
     ) -> PassageIndex:
         documents = [one.document for one in prepared]
         sizes = accumulate((len(document.chunks) for document in documents), initial=len(index))

@@ -148,10 +148,7 @@ class PassageSearch:
         if index.dialogue is None or not (self.turn_boost or self.session_boost):
             return scores
         return score_context(
-            scores,
-            index.dialogue,
-            turn_boost=self.turn_boost,
-            session_boost=self.session_boost,
+            scores, index.dialogue, turn_boost=self.turn_boost, session_boost=self.session_boost
         )
 
     def _rerank(

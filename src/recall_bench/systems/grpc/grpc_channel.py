@@ -172,9 +172,20 @@ class GrpcChannel:
         self._timeout_s = timeout_s
         self._lost: str | None = None
         self._has_cancelled = False
-        self._channel = grpc.aio.insecure_channel(
-            f"127.0.0.1:{connection.port}", options=_build_options(address, timeout_s)
-        )
+        pong_ms = min(_NEVER_MS, int(1000 * max(_KEEPALIVE_TIMEOUT_S, timeout_s)))
+        options = [
+            ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+            ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+            ("grpc.default_authority", address.authority),
+            ("grpc.http2_scheme", "http" if address.tls is None else "https"),
+            ("grpc.enable_http_proxy", 0),
+            # An idle channel would disconnect, and a slow judge may keep us busy for long.
+            ("grpc.client_idle_timeout_ms", _NEVER_MS),
+            ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
+            ("grpc.keepalive_timeout_ms", pong_ms),
+            ("grpc.http2.ping_timeout_ms", pong_ms),
+        ]
+        self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{connection.port}", options=options)
         self._calls: dict[str, Any] = {}
         token = address.token
         self._metadata = () if token is None else (("authorization", f"Bearer {token}"),)
@@ -215,11 +226,7 @@ class GrpcChannel:
         return not self._connection.first_bytes
 
     async def call(
-        self,
-        method: GrpcMethod,
-        request: Protobuf,
-        *,
-        timeout_s: float | None = None,
+        self, method: GrpcMethod, request: Protobuf, *, timeout_s: float | None = None
     ) -> Protobuf:
         """The server's response; SystemGone at once if the connection is lost."""
         import grpc
@@ -263,9 +270,7 @@ class GrpcChannel:
         self._require_connection()
         moments = [asyncio.get_running_loop().time()]
         call = self._channel.stream_stream(*_describe_method(method))(
-            iter(requests),
-            timeout=self._timeout_s * max(1, len(requests)),
-            metadata=self._metadata,
+            iter(requests), timeout=self._timeout_s * max(1, len(requests)), metadata=self._metadata
         )
         end = StreamStatus(call)
         reading = asyncio.ensure_future(_read_stream(call, on_response, moments))
@@ -337,22 +342,6 @@ async def _read_stream(
 
 def _describe_method(method: GrpcMethod) -> tuple[str, Any, Any]:
     return method.path, method.request.SerializeToString, method.response.FromString
-
-
-def _build_options(address: GrpcAddress, timeout_s: float) -> list[tuple[str, int | str]]:
-    pong_ms = min(_NEVER_MS, int(1000 * max(_KEEPALIVE_TIMEOUT_S, timeout_s)))
-    return [
-        ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-        ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-        ("grpc.default_authority", address.authority),
-        ("grpc.http2_scheme", "http" if address.tls is None else "https"),
-        ("grpc.enable_http_proxy", 0),
-        # An idle channel would disconnect, and a slow judge may keep us busy for long.
-        ("grpc.client_idle_timeout_ms", _NEVER_MS),
-        ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
-        ("grpc.keepalive_timeout_ms", pong_ms),
-        ("grpc.http2.ping_timeout_ms", pong_ms),
-    ]
 
 
 class GrpcServer:

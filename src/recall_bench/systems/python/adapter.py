@@ -407,10 +407,7 @@ class Adapter:
         return self.call_offered("stored", _parse_entries)
 
     def call_offered(
-        self,
-        name: str,
-        parse: Callable[[object], object] = lambda _: None,
-        *arguments: object,
+        self, name: str, parse: Callable[[object], object] = lambda _: None, *arguments: object
     ) -> object:
         """Call a method that erases, lists, consolidates or reopens; NotOffered if it does not."""
         missing = NotOffered(f"{self.where} has no {name}()")

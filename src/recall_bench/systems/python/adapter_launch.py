@@ -6,23 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core import sandbox
-from recall_bench.core.memory import (
-    Isolation,
-    IsolationCard,
-)
+from recall_bench.core.memory import Isolation, IsolationCard
 from recall_bench.core.user_code import split_target
-from recall_bench.systems.python.adapter_process import (
-    STATE,
-    AdapterSpec,
-)
-from recall_bench.systems.transports.child_environment import (
-    build_environment,
-    find_endpoint_ports,
-)
-from recall_bench.systems.transports.child_sandbox import (
-    PACKAGES,
-    list_closed,
-)
+from recall_bench.systems.python.adapter_process import STATE, AdapterSpec
+from recall_bench.systems.transports.child_environment import build_environment, find_endpoint_ports
+from recall_bench.systems.transports.child_sandbox import PACKAGES, list_closed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,24 +67,22 @@ class AdapterLaunch:
     def _build_policy(self, private: Path, *, has_network: bool) -> sandbox.SandboxPolicy:
         policy = _POLICIES.get(self)
         if policy is None:
-            policy = _POLICIES[self] = self._find_readable()
+            folders, needed = [Path(entry) for entry in self._list_path()], [PACKAGES, *self.opened]
+            file = Path(split_target(self.code)[0])
+            hidden = list(self.hidden)
+            own = Path.cwd()
+            if file.suffix == ".py":
+                own = file.resolve().parent
+                folders.append(own)
+                needed.append(file.resolve())
+            hidden += list_closed(own)
+            readable = sandbox.build_policy(folders, hidden, needed=needed)
+            policy = _POLICIES[self] = readable
         return policy.replace(
             writable=(str(private), *policy.writable),
             network=has_network,
             ports=find_endpoint_ports(),
         )
-
-    def _find_readable(self) -> sandbox.SandboxPolicy:
-        folders, needed = [Path(entry) for entry in self._list_path()], [PACKAGES, *self.opened]
-        file = Path(split_target(self.code)[0])
-        hidden = list(self.hidden)
-        own = Path.cwd()
-        if file.suffix == ".py":
-            own = file.resolve().parent
-            folders.append(own)
-            needed.append(file.resolve())
-        hidden += list_closed(own)
-        return sandbox.build_policy(folders, hidden, needed=needed)
 
     def _list_path(self) -> list[str]:
         """Our module search path; the folder we are in only if the adapter is a module."""

@@ -23,12 +23,7 @@ from recall_bench.systems.python.main_thread import MainThread
 from recall_bench.systems.python.python_snapshots import PythonSnapshots
 from recall_bench.systems.python.system import PythonSystem, load_python_system
 from recall_bench.systems.servers.host import SystemHost, decode_question
-from recall_bench.systems.servers.stdio_server import (
-    DirectWriter,
-    Pipes,
-    claim_pipes,
-    serve_stdio,
-)
+from recall_bench.systems.servers.stdio_server import DirectWriter, Pipes, claim_pipes, serve_stdio
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.wire import WireFault
 

@@ -129,13 +129,7 @@ class _AdapterSession(CommandSession):
 class AdapterProcess(Transport):
     """The process of one memory, or of none: the transport of its messages."""
 
-    def __init__(
-        self,
-        launch: AdapterLaunch,
-        private: Path,
-        *,
-        can_reopen: bool = False,
-    ) -> None:
+    def __init__(self, launch: AdapterLaunch, private: Path, *, can_reopen: bool = False) -> None:
         self._launch = launch
         self._private = private
         self.can_reopen = can_reopen

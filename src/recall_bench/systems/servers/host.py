@@ -54,11 +54,7 @@ class SystemHost:
     """
 
     def __init__(
-        self,
-        system: MemorySystem,
-        *,
-        max_shards: int | None = None,
-        states: Path | None = None,
+        self, system: MemorySystem, *, max_shards: int | None = None, states: Path | None = None
     ) -> None:
         self.system = system
         self._states = states

@@ -98,9 +98,7 @@ def format_url(taken: socket.socket) -> str:
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
-def _build_server(
-    application: "ASGIApp",
-) -> "tuple[uvicorn.Server, anyio.Event, anyio.Event]":
+def _build_server(application: "ASGIApp") -> "tuple[uvicorn.Server, anyio.Event, anyio.Event]":
     """A server, the event of its start, and the event that ends it."""
     import uvicorn
 

@@ -32,10 +32,7 @@ from recall_bench.core.settings import Settings
 from recall_bench.core.untrusted_json import cut_deep_json, decode_untrusted_json
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
-from recall_bench.systems.transports.child_sandbox import (
-    ProgramSandbox,
-    build_program_sandbox,
-)
+from recall_bench.systems.transports.child_sandbox import ProgramSandbox, build_program_sandbox
 from recall_bench.systems.transports.command_program import CommandProgram, find_program
 from recall_bench.systems.transports.remote_system import (
     RemoteSystem,
@@ -124,7 +121,9 @@ class CommandSession:
             raise
         finally:
             self._pending.pop(number, None)
-            _consume_error(reply)
+            # Retrieve the error of a reply, or asyncio would warn of it.
+            if reply.done() and not reply.cancelled():
+                reply.exception()
 
     async def close(self) -> None:
         """Close the child's standard input, which asks it to end, and make sure that it ends."""
@@ -265,12 +264,6 @@ class CommandSession:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _consume_error(reply: "asyncio.Future[wire.Envelope]") -> None:
-    """Retrieve the error of a reply, or asyncio would warn of it."""
-    if reply.done() and not reply.cancelled():
-        reply.exception()
-
-
 R = TypeVar("R", bound=wire.Reply)
 
 
@@ -282,11 +275,7 @@ class CommandTransport(Transport):
     """
 
     def __init__(
-        self,
-        program: CommandProgram,
-        confined: ProgramSandbox,
-        *,
-        grace_s: float = SILENCE_GRACE_S,
+        self, program: CommandProgram, confined: ProgramSandbox, *, grace_s: float = SILENCE_GRACE_S
     ) -> None:
         self._program = program
         self._confined = confined

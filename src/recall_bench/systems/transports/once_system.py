@@ -16,22 +16,13 @@ import msgspec
 from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
 from recall_bench.core.folders import TemporaryFolders
-from recall_bench.core.memory import (
-    Asker,
-    Clock,
-    Passage,
-    RetrievalReply,
-    SystemCard,
-)
+from recall_bench.core.memory import Asker, Clock, Passage, RetrievalReply, SystemCard
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
 from recall_bench.core.untrusted_json import MAX_REPLY_BYTES, decode_untrusted_json
 from recall_bench.systems.snapshots import CopiedSnapshots
 from recall_bench.systems.transports.child_environment import STATE_DIR, build_environment
-from recall_bench.systems.transports.child_sandbox import (
-    ProgramSandbox,
-    build_program_sandbox,
-)
+from recall_bench.systems.transports.child_sandbox import ProgramSandbox, build_program_sandbox
 from recall_bench.systems.transports.command_program import (
     CommandProgram,
     find_program,
