@@ -34,7 +34,9 @@ def repeat_while_pending(
     The results of all but the last time are not printed.
     """
     while True:
-        _watch_senders(stdout.hold)
+        senders = find_offer("parts", "models.batch_senders")
+        if senders is not None:
+            senders.begin(stdout.hold)
         is_repeated = False
         try:
             run_once()
@@ -46,13 +48,6 @@ def repeat_while_pending(
             stdout.release(is_dropped=is_repeated)
         if not is_repeated:
             return code
-
-
-def _watch_senders(on_first: Callable[[], None]) -> None:
-    """Have `on_first` called when a model is opened that sends batches."""
-    senders = find_offer("parts", "models.batch_senders")
-    if senders is not None:
-        senders.begin(on_first)
 
 
 def _deliver(print_error: Callable[[str], None]) -> tuple[int, bool]:

@@ -84,19 +84,6 @@ def _discard_output(stream: TextIO) -> None:
     os.close(nowhere)
 
 
-def _open_standard_streams() -> None:
-    """Give a process that was started with closed streams ones that lead nowhere.
-
-    Otherwise the next files to be opened would take their numbers, and receive what is printed.
-    """
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
-        os.set_inheritable(number, True)  # noqa: FBT003 - its own signature
-    os.close(number)
-    for number, name in ((1, "stdout"), (2, "stderr")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
-
-
 @contextmanager
 def redact_output() -> Iterator[RedactedStream]:
     """Remove secrets from what this process prints and logs; yields standard output.
@@ -104,7 +91,14 @@ def redact_output() -> Iterator[RedactedStream]:
     Results go to standard output: they lose known values and unmistakable keys. Messages go to
     standard error, and lose what looks like a key too.
     """
-    _open_standard_streams()
+    # Of a process that was started with closed streams, the next files to be opened would take
+    # their numbers, and receive what is printed.
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)  # noqa: FBT003 - its own signature
+    os.close(number)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))
     before = sys.stdout, sys.stderr
     stdout = RedactedStream(sys.stdout, is_prose=True)
     sys.stdout = cast("TextIO", stdout)

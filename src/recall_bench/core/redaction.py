@@ -364,7 +364,12 @@ class TreeRedactor:
             }
             return content if all(pairs[key] is content[key] for key in pairs) else pairs
         if isinstance(content, list | tuple):
-            values = _hide_flag_values(content)
+            safe_words = list(content)
+            for place, (word, following) in enumerate(pairwise(content), start=1):
+                is_flag = isinstance(word, str) and word.startswith("-") and "=" not in word
+                if is_flag and isinstance(following, str) and is_secret_name(word):
+                    safe_words[place] = following if following == REDACTED else REDACTED
+            values = safe_words
             parts = [self.redact(part, name, is_message=is_message) for part in values]
             is_same = all(a is b for a, b in zip(parts, content, strict=True))
             return content if is_same else parts
@@ -380,13 +385,3 @@ class TreeRedactor:
 def _is_shown(value: object) -> bool:
     """Whether what has the name of a secret is none: nothing, a switch, or redacted before."""
     return value is None or isinstance(value, bool) or value in ("", REDACTED)
-
-
-def _hide_flag_values(words: list[Any] | tuple[Any, ...]) -> list[Any]:
-    """The words of a command, without the values that follow flags such as `--token`."""
-    safe_words = list(words)
-    for place, (word, following) in enumerate(pairwise(words), start=1):
-        is_flag = isinstance(word, str) and word.startswith("-") and "=" not in word
-        if is_flag and isinstance(following, str) and is_secret_name(word):
-            safe_words[place] = following if following == REDACTED else REDACTED
-    return safe_words

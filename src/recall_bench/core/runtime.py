@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
@@ -75,7 +75,9 @@ def cancel_on_signals(
             if not _COMMAND.is_set():
                 release()
         elif time.monotonic() - begun_at[0] > REPEAT_S:
-            _end_process(number)
+            with suppress(OSError):
+                os.write(2, b"interrupted; run the same command again to continue\n")
+            os._exit(128 + number)
 
     for number in wanted:
         loop.add_signal_handler(number, stop, number)
@@ -90,12 +92,6 @@ def cancel_on_signals(
                 signal.signal(number, lambda number, _: stop(number))
         else:
             release()
-
-
-def _end_process(number: int) -> NoReturn:
-    with suppress(OSError):
-        os.write(2, b"interrupted; run the same command again to continue\n")
-    os._exit(128 + number)
 
 
 T = TypeVar("T")

@@ -352,7 +352,13 @@ class TrialStates:
                 raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
             if digest_questions(items) != self._questions_digests[scenario]:
                 raise ValueError(f"the questions of {scenario!r} are not those of this run's plan")
-            self._refuse_excess(scenario, len(items))
+            self._items += len(items)
+            most = self._items * len(self.plan.checkpoints) * self.plan.repeats
+            if most > MAX_TRIALS:
+                raise DataError(
+                    f"{scenario}: with it the plan has up to {most:,} trials, and a run can have "
+                    f"{MAX_TRIALS:,}; ask at fewer checkpoints, or with fewer repeats"
+                )
             owed = plan_checkpoints(
                 items,
                 self._last_day[scenario],
@@ -364,15 +370,6 @@ class TrialStates:
             states.others = tuple(bytearray(len(states.grid)) for _ in self.plan.other_judges)
             self.scenarios[scenario] = states
         return states
-
-    def _refuse_excess(self, scenario: str, items: int) -> None:
-        self._items += items
-        most = self._items * len(self.plan.checkpoints) * self.plan.repeats
-        if most > MAX_TRIALS:
-            raise DataError(
-                f"{scenario}: with it the plan has up to {most:,} trials, and a run can have "
-                f"{MAX_TRIALS:,}; ask at fewer checkpoints, or with fewer repeats"
-            )
 
     @property
     def is_done(self) -> bool:

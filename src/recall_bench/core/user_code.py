@@ -73,29 +73,28 @@ def split_target(target: str) -> tuple[str, str]:
 def import_target(place: str, owner: str) -> ModuleType:
     """Import a `.py` file or a module; messages of UsageError start with `owner`."""
     if place.endswith(".py"):
-        return _import_file(Path(place), owner)
+        path = Path(place)
+        if not path.is_file():
+            raise UsageError(f"{owner}: there is no file {path}")
+        # Every load gets its own name: two loads of one file share no globals, and pickle takes two
+        # classes of one name for a mistake.
+        name = f"recall_bench_foreign_{next(_LOAD_NUMBERS)}_{path.stem}"
+        spec = importlib.util.spec_from_file_location(name, path.resolve())
+        if spec is None or spec.loader is None:
+            raise UsageError(f"{owner}: {path} cannot be imported as a Python module")
+        module = importlib.util.module_from_spec(spec)
+        _add_to_path(path.resolve().parent)
+        # Pickle and dataclasses look a class's module up by name while it is being run.
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except (Exception, SystemExit) as error:
+            del sys.modules[name]
+            raise UsageError(
+                f"{owner}: importing {path} failed: {describe_error(error)}"
+            ) from error
+        return module
     return _import_name(place, owner)
-
-
-def _import_file(path: Path, owner: str) -> ModuleType:
-    if not path.is_file():
-        raise UsageError(f"{owner}: there is no file {path}")
-    # Every load gets its own name: two loads of one file share no globals, and pickle takes two
-    # classes of one name for a mistake.
-    name = f"recall_bench_foreign_{next(_LOAD_NUMBERS)}_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path.resolve())
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{owner}: {path} cannot be imported as a Python module")
-    module = importlib.util.module_from_spec(spec)
-    _add_to_path(path.resolve().parent)
-    # Pickle and dataclasses look a class's module up by name while it is being run.
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise UsageError(f"{owner}: importing {path} failed: {describe_error(error)}") from error
-    return module
 
 
 def _import_name(name: str, owner: str) -> ModuleType:

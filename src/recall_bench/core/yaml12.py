@@ -16,7 +16,7 @@ from recall_bench.core.runtime import pause_collector
 from recall_bench.core.untrusted_json import MAX_DEPTH, read_regular_file
 
 if TYPE_CHECKING:
-    from yaml import MappingNode, Node, ScalarNode, YAMLError
+    from yaml import Node, ScalarNode, YAMLError
 
 TAG = "tag:yaml.org,2002:"
 
@@ -258,7 +258,20 @@ class _Builder:
         if node.tag != TAG + ("map" if is_mapping else "seq"):
             raise self._make_tag_error(node)
         if isinstance(node, self._mapping_node):
-            return self._build_mapping(node)
+            value: dict[object, object] = {}
+            for key_node, value_node in node.value:
+                if not isinstance(key_node, self._scalar_node):
+                    raise self._make_error(
+                        key_node, "a key is a list or a mapping; use a plain word"
+                    )
+                key = self._build_scalar(key_node)
+                if key in value:
+                    first, _ = _index_children(node)[key]
+                    raise self._make_error(
+                        key_node, f"the key {key!r} is given twice, first on line {first}; keep one"
+                    )
+                value[key] = self._build_value(value_node)
+            return value
         return [self._build_value(part) for part in node.value]
 
     def _build_scalar(self, node: "ScalarNode") -> object:
@@ -273,20 +286,6 @@ class _Builder:
             pass  # more digits than an int may have; said below like any other bad number
         kind = node.tag.removeprefix(TAG)
         raise self._make_error(node, f"{node.value[:40]!r} cannot be read as {kind}; correct it")
-
-    def _build_mapping(self, node: "MappingNode") -> dict[object, object]:
-        value: dict[object, object] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, self._scalar_node):
-                raise self._make_error(key_node, "a key is a list or a mapping; use a plain word")
-            key = self._build_scalar(key_node)
-            if key in value:
-                first, _ = _index_children(node)[key]
-                raise self._make_error(
-                    key_node, f"the key {key!r} is given twice, first on line {first}; keep one"
-                )
-            value[key] = self._build_value(value_node)
-        return value
 
     def _make_tag_error(self, node: "Node") -> Malformed:
         tag = node.tag.replace(TAG, "!!")

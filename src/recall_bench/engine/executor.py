@@ -36,7 +36,12 @@ def choose_runner(job: Job, on_pool: OnPool = lambda _: None) -> PlanRunner:
         return job.own_runner or run_plan
 
     async def run_on_pool(plan: Plan, states: TrialStates, context: RunContext) -> None:
-        most = _count_useful_workers(plan, states, context)
+        backlog = Backlog(plan, states, context)
+        open_count = sum(len(backlog.list_open_trials(scenario)) for scenario in states.scenarios)
+        unjudged = sum(
+            scenario.count_states(*WITHOUT_VERDICT) for scenario in states.scenarios.values()
+        )
+        most = (open_count if context.asks else 0) + unjudged
         async with open_pool(settings, most) as pool:
             on_pool(pool)
             await make_pool_runner(pool, job)(plan, states, context)
@@ -112,16 +117,6 @@ async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterato
 
 def _limit_workers(workers: int, most: int | None) -> int:
     return workers if most is None else max(1, min(workers, most))
-
-
-def _count_useful_workers(plan: Plan, states: TrialStates, context: RunContext) -> int:
-    """Estimate how many workers can be busy at a time, each with a unit or a verdict."""
-    backlog = Backlog(plan, states, context)
-    open_count = sum(len(backlog.list_open_trials(scenario)) for scenario in states.scenarios)
-    unjudged = sum(
-        scenario.count_states(*WITHOUT_VERDICT) for scenario in states.scenarios.values()
-    )
-    return (open_count if context.asks else 0) + unjudged
 
 
 def collect_environment(settings: Settings) -> dict[str, str]:

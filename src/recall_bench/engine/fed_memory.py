@@ -157,10 +157,31 @@ class FedMemory:
 
     async def _feed_and_settle(self, point: CheckpointPlan) -> None:
         if isinstance(self.memory, BulkIngestMemory):
-            await self._feed_stream(self.memory, point)
+            if self._list_due(point):
+                self._run.budget.check()
+            try:
+                async with self._run.budget.calls.limit(SYSTEM):
+                    await retry(partial(self._feed_stream_once, self.memory, point))
+            except SystemFault as fault:
+                due = self._list_due(point)
+                day = due[0].day if due else None
+                raise FeedFault(_make_failure("ingest", fault, self._run, point, day)) from fault
+            self._run.budget.check()
         else:
             await self._feed_days(point)
-        await self._settle(point)
+        run = self._run
+        async with run.budget.calls.limit(SYSTEM):
+            started = time.perf_counter()
+            await call_in_time("settle", self.memory.settle, run=run, point=point)
+            seconds = time.perf_counter() - started
+        run.record(
+            Settled(
+                at=datetime.now(UTC),
+                scenario=run.scenario.id,
+                checkpoint=point.checkpoint.label,
+                seconds=seconds,
+            )
+        )
 
     async def _recover(self, point: CheckpointPlan) -> None:
         """Go on with a memory that hung during inspection, or feed a new one from the start.
@@ -200,19 +221,6 @@ class FedMemory:
             # of the loop no signal is handled.
             await yield_turn()
 
-    async def _feed_stream(self, memory: BulkIngestMemory, point: CheckpointPlan) -> None:
-        """Feed all days in one call; a day counts as fed when the memory confirms it."""
-        if self._list_due(point):
-            self._run.budget.check()
-        try:
-            async with self._run.budget.calls.limit(SYSTEM):
-                await retry(partial(self._feed_stream_once, memory, point))
-        except SystemFault as fault:
-            due = self._list_due(point)
-            day = due[0].day if due else None
-            raise FeedFault(_make_failure("ingest", fault, self._run, point, day)) from fault
-        self._run.budget.check()
-
     async def _feed_stream_once(self, memory: BulkIngestMemory, point: CheckpointPlan) -> None:
         """Feed what is due; the timeout starts anew with each day the memory confirms."""
         budget, timeout_s = self._run.budget, self._run.plan.feed_timeout_s
@@ -251,21 +259,6 @@ class FedMemory:
                 at=datetime.now(UTC),
                 scenario=self._run.scenario.id,
                 day=episode.day,
-                checkpoint=point.checkpoint.label,
-                seconds=seconds,
-            )
-        )
-
-    async def _settle(self, point: CheckpointPlan) -> None:
-        run = self._run
-        async with run.budget.calls.limit(SYSTEM):
-            started = time.perf_counter()
-            await call_in_time("settle", self.memory.settle, run=run, point=point)
-            seconds = time.perf_counter() - started
-        run.record(
-            Settled(
-                at=datetime.now(UTC),
-                scenario=run.scenario.id,
                 checkpoint=point.checkpoint.label,
                 seconds=seconds,
             )

@@ -268,7 +268,8 @@ async def feed_and_pack(
         try:
             for point in due:
                 await fed.feed_until(point)
-                await _wait_for_room(place, unit.ahead)
+                while sum(1 for _ in place.iterdir()) >= unit.ahead:  # noqa: ASYNC110 - another process removes them
+                    await anyio.sleep(_POLL_S)
                 save = partial(snapshots.save, fed.memory)
                 token = await call_in_time("snapshot", save, run=run, point=point)
                 # A feeder that died may have left snapshots of other checkpoints there.
@@ -293,12 +294,6 @@ def _require_portable(run: ScenarioRun, place: Path) -> tuple[Snapshots, Portabl
     if snapshots is None or not isinstance(snapshots, PortableSnapshots):
         raise UsageError(f"{run.system.card.name} has no snapshots that others can open")
     return snapshots, snapshots
-
-
-async def _wait_for_room(place: Path, ahead: int) -> None:
-    """Wait until fewer than `ahead` snapshots are waiting; the driver removes those asked."""
-    while sum(1 for _ in place.iterdir()) >= ahead:  # noqa: ASYNC110 - another process removes them
-        await anyio.sleep(_POLL_S)
 
 
 async def _pack(snapshots: PortableSnapshots, token: str, place: Path) -> None:

@@ -12,7 +12,7 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import DatasetCard, Plan
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.engine.components import Components
-from recall_bench.engine.human_verdicts import HumanVerdicts, read_people
+from recall_bench.engine.human_verdicts import read_people
 from recall_bench.engine.job import Job
 from recall_bench.engine.runs.output_paths import (
     choose_run_folder,
@@ -105,7 +105,17 @@ def assemble_rejudge(
     found_stories = stories or find_stories(before, settings.data, building)
     judges = resolve_judges(settings)
     people = None if labels is None else read_people(recorded.folder, labels)
-    plan = _make_plan(before, settings, judges, people)
+    changed = before.replace(
+        judge=judges.judge.card,
+        other_judges=tuple(judge.card for judge in judges.others),
+        appellate=judges.appellate.card if judges.appellate is not None else None,
+        review=settings.review,
+        judge_memory_window=settings.judge_memory_window,
+        judge_timeout_s=settings.judge_timeout_s,
+        answers_from=before.answers_from or before.digest,
+        labels=None if people is None else people.card,
+    )
+    plan = redact_plan(changed)
     refuse_clashes(settings)
     job = Job(
         settings=settings,
@@ -152,22 +162,6 @@ def _copy_settings(plan: Plan) -> dict[str, Any]:
         # The digests say whether these are the days the run was about, gaps and all.
         "allow_gaps": True,
     }
-
-
-def _make_plan(
-    before: Plan, settings: Settings, judges: Judges, people: HumanVerdicts | None
-) -> Plan:
-    changed = before.replace(
-        judge=judges.judge.card,
-        other_judges=tuple(judge.card for judge in judges.others),
-        appellate=judges.appellate.card if judges.appellate is not None else None,
-        review=settings.review,
-        judge_memory_window=settings.judge_memory_window,
-        judge_timeout_s=settings.judge_timeout_s,
-        answers_from=before.answers_from or before.digest,
-        labels=None if people is None else people.card,
-    )
-    return redact_plan(changed)
 
 
 def _explain_dataset(run: Path, dataset: DatasetCard) -> UsageError:

@@ -232,12 +232,13 @@ class _KnownTexts:
             # Other programs may have escaped it in another way.
             if start >= 0:
                 place = start + len(string)
-                self._note(text, (offset + start, len(string)))
-
-    def _note(self, text: str, span: TextSpan) -> None:
-        if self._spans.setdefault(_digest(text), span) is span and len(self._spans) > _MOST_TEXTS:
-            del self._spans[next(iter(self._spans))]
-            self._forget_recent()
+                span = (offset + start, len(string))
+                if (
+                    self._spans.setdefault(_digest(text), span) is span
+                    and len(self._spans) > _MOST_TEXTS
+                ):
+                    del self._spans[next(iter(self._spans))]
+                    self._forget_recent()
 
 
 def _digest(text: str) -> bytes:

@@ -68,7 +68,21 @@ class RecordedRun:
         journal = folder / JOURNAL
         with _hold_lock(journal):
             if journal.exists() and next(read_events(journal), None) is not None:
-                self._recognise(RunFolder.open(folder))
+                copy = RunFolder.open(folder)
+                if copy.started != self.folder.started:
+                    raise UsageError(
+                        f"{copy.path} holds the answers of another run with the same plan; "
+                        "choose another folder with --into"
+                    )
+                for scenario, states in self._scenarios.items():
+                    copied = copy.states.scenarios.get(scenario)
+                    if copied is None or _list_states(copied, states) != _list_states(
+                        copied, copied
+                    ):
+                        raise UsageError(
+                            f"{self.folder.path} has gone on since its answers were copied to "
+                            f"{copy.path}; choose another folder with --into"
+                        )
                 return
             self._write(plan, journal, labelled or {})
 
@@ -127,21 +141,6 @@ class RecordedRun:
             if offset >= self.end:
                 return
             yield offset, line
-
-    def _recognise(self, copy: RunFolder) -> None:
-        """Refuse a folder whose answers are not these: another run's, or those of a while ago."""
-        if copy.started != self.folder.started:
-            raise UsageError(
-                f"{copy.path} holds the answers of another run with the same plan; "
-                "choose another folder with --into"
-            )
-        for scenario, states in self._scenarios.items():
-            copied = copy.states.scenarios.get(scenario)
-            if copied is None or _list_states(copied, states) != _list_states(copied, copied):
-                raise UsageError(
-                    f"{self.folder.path} has gone on since its answers were copied to "
-                    f"{copy.path}; choose another folder with --into"
-                )
 
 
 def _restart(folder: RunFolder, plan: Plan) -> RunStarted:

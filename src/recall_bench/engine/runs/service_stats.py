@@ -49,7 +49,19 @@ class ServiceStats:
         """Apply one event."""
         match event:
             case Answered():
-                self._note_answer(event)
+                self.latencies.append(event.seconds)
+                if event.reading_usage is not None:
+                    self.reader_usage = self.reader_usage + event.reading_usage
+                if event.answer.usage is not None:
+                    self.answer_usage = self.answer_usage + event.answer.usage
+                if event.delivery is not None:
+                    counts = self.deliveries
+                    counts.answers += 1
+                    counts.offered += event.delivery.offered
+                    counts.kept += event.delivery.kept
+                    counts.tokens += event.delivery.tokens
+                    counts.traced += event.delivery.traced
+                    counts.summaries += event.delivery.summaries
             # What the loop agent spent is metered.
             case ReadingPaid(usage=usage, by_agent=False):
                 self.reader_usage = self.reader_usage + usage
@@ -73,18 +85,3 @@ class ServiceStats:
         for usage in self.metered.values():
             total = total + usage
         return total
-
-    def _note_answer(self, event: Answered) -> None:
-        self.latencies.append(event.seconds)
-        if event.reading_usage is not None:
-            self.reader_usage = self.reader_usage + event.reading_usage
-        if event.answer.usage is not None:
-            self.answer_usage = self.answer_usage + event.answer.usage
-        if event.delivery is not None:
-            counts = self.deliveries
-            counts.answers += 1
-            counts.offered += event.delivery.offered
-            counts.kept += event.delivery.kept
-            counts.tokens += event.delivery.tokens
-            counts.traced += event.delivery.traced
-            counts.summaries += event.delivery.summaries

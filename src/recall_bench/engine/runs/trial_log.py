@@ -270,7 +270,10 @@ class TrialLog:
 
     def _note(self, line: _LogLine) -> None:
         if line.type == "inspected" and line.scenario and line.checkpoint:
-            self._note_inspection((line.scenario, line.checkpoint), line.lost)
+            place = (line.scenario, line.checkpoint)
+            self.lost.pop(place, None)
+            if line.lost is not None:
+                self.lost[place] = frozenset(line.lost)
         # A run in progress may have started another persona since it was opened.
         if line.trial is None or line.trial.scenario not in self._entries:
             return
@@ -288,11 +291,6 @@ class TrialLog:
 
     def _store_entry(self, trial: Trial, entry: TrialEntry) -> None:
         self._entries[trial.scenario][self._scenarios[trial.scenario].find_slot(trial)] = entry
-
-    def _note_inspection(self, place: tuple[str, str], lost: tuple[int, ...] | None) -> None:
-        self.lost.pop(place, None)
-        if lost is not None:
-            self.lost[place] = frozenset(lost)
 
     def _build_entry(self, trial: Trial, line: _LogLine) -> TrialEntry:
         states, answer = self._scenarios[trial.scenario], line.answer
