@@ -46,14 +46,14 @@ async def test_while_its_loop_is_closed_they_are_the_same_request() -> None:
 @pytest.mark.usefixtures("_command")
 async def test_later_ones_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
-    monkeypatch.setattr(signals, "_end_process", ended.append)
+    monkeypatch.setattr(signals.os, "_exit", ended.append)
     with anyio.CancelScope() as scope, cancel_on_signals(scope):
         os.kill(os.getpid(), signal.SIGTERM)
         await anyio.sleep_forever()
     monkeypatch.setattr(signals, "REPEAT_S", -1.0)
     os.kill(os.getpid(), signal.SIGINT)
 
-    assert ended == [signal.SIGINT]
+    assert ended == [128 + signal.SIGINT]
 
 
 async def test_without_any_the_signals_are_as_they_were() -> None:
