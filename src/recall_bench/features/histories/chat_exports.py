@@ -6,7 +6,6 @@ child of the same node, and `current_node` is the end of the branch that the use
 `conversations.json` is an array too, and `chat_messages` a list.
 """
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -30,7 +29,7 @@ from recall_bench.features.histories.history_message import (
 )
 from recall_bench.features.histories.history_source import HistoryFile, HistorySource
 
-_CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json")
+_CONVERSATIONS = r"conversations(?:-\d+)?\.json"
 
 
 def stream_file(file: HistoryFile, *arrays: str) -> Iterator[tuple[str, bytes, str]]:
@@ -53,21 +52,12 @@ def stream_file(file: HistoryFile, *arrays: str) -> Iterator[tuple[str, bytes, s
         yield key, bytes(raw), f"{file.shown}, element {number}"
 
 
-def find_conversations(source: HistorySource, what: str) -> list[HistoryFile]:
-    """The files with conversations; a file that was named itself may have any name."""
-    files = source.files
-    conversations = [
-        file for file in files if source.is_file or _CONVERSATIONS.fullmatch(file.base)
-    ]
-    if not conversations:
-        raise UsageError(f"{source.path} holds no conversations.json; name the export of {what}")
-    return conversations
-
-
 def read_chatgpt(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message of the branch that the user saw last."""
     _read_account(source, log, "user.json")
-    for file in find_conversations(source, "ChatGPT"):
+    for file in source.choose_files(
+        _CONVERSATIONS, "conversations.json; name the export of ChatGPT"
+    ):
         for key, raw, where in stream_file(file, "conversations"):
             if key in ("", "conversations"):
                 yield from _read_chatgpt_chat(decode_element(raw, where), where, log)
@@ -168,7 +158,9 @@ def _read_account(source: HistorySource, log: ReadingLog, name: str) -> None:
 def read_claude(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message; the export has no other branches."""
     _read_account(source, log, "users.json")
-    for file in find_conversations(source, "Claude"):
+    for file in source.choose_files(
+        _CONVERSATIONS, "conversations.json; name the export of Claude"
+    ):
         for key, raw, where in stream_file(file, "conversations"):
             if key in ("", "conversations"):
                 yield from _read_claude_chat(decode_element(raw, where), where, log)

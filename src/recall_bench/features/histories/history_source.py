@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -141,6 +142,16 @@ class HistorySource:
     def files(self) -> list[HistoryFile]:
         """Its files, by name."""
         return [HistoryFile(self, name) for name in self._names]
+
+    def choose_files(self, names: str, missing: str) -> list[HistoryFile]:
+        """The files whose last part of the name matches; UsageError if there is none.
+
+        A file that was named itself may have any name.
+        """
+        chosen = [file for file in self.files if self.is_file or re.fullmatch(names, file.base)]
+        if not chosen:
+            raise UsageError(f"{self.path} holds no {missing}")
+        return chosen
 
     @contextmanager
     def open_file(self, name: str) -> Iterator[BinaryIO]:

@@ -61,13 +61,8 @@ def iterate_lines(file: HistoryFile) -> Iterator[tuple[bytes, str]]:
 
 def read_records(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every record with a time, a speaker and a text; or lists of such records."""
-    names = (".jsonl", ".ndjson", ".json")
-    files = [
-        candidate for candidate in source.files if source.is_file or candidate.base.endswith(names)
-    ]
-    if not files:
-        raise UsageError(f"{source.path} holds no JSON lines; name the file that is meant")
-    for file in files:
+    names = r".*\.(?:jsonl|ndjson|json)"
+    for file in source.choose_files(names, "JSON lines; name the file that is meant"):
         if is_json_lines(file):
             for raw, where in iterate_lines(file):
                 yield from _read_record(decode_element(raw, where), where, log)
@@ -160,11 +155,7 @@ NOTES = Room("notes", "Notes", is_group=False)
 
 def read_markdown(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every note with a date, in its front matter or its name."""
-    files = [
-        candidate for candidate in source.files if source.is_file or candidate.base.endswith(".md")
-    ]
-    if not files:
-        raise UsageError(f"{source.path} holds no .md file; name the folder of notes")
+    files = source.choose_files(r".*\.md", ".md file; name the folder of notes")
     speaker = log.add_chat_speaker("user") or ""
     for file in files:
         text = file.read().decode("utf-8", "replace").replace("\0", "")

@@ -45,15 +45,8 @@ _MESSAGE_ID = re.compile(r"<[^<>\s]+>")
 
 def read_mbox(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message with a date and a text."""
-    files = [
-        candidate
-        for candidate in source.files
-        if source.is_file
-        or (candidate.base.endswith((".mbox", ".mbx")) or candidate.base == "mbox")
-    ]
-    if not files:
-        raise UsageError(f"{source.path} holds no mbox file; name the one that is meant")
-    for file in files:
+    names = r".*\.(?:mbox|mbx)|mbox"
+    for file in source.choose_files(names, "mbox file; name the one that is meant"):
         for raw in _split_messages(file):
             message = _read_message(raw, log)
             if message is not None:

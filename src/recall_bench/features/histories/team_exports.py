@@ -161,14 +161,7 @@ def read_discord(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMess
     if package and not source.is_file:
         yield from _read_package(source, package, log)
         return
-    files = [
-        candidate
-        for candidate in source.files
-        if source.is_file or candidate.base.endswith(".json")
-    ]
-    if not files:
-        raise UsageError(f"{source.path} holds no messages of Discord; name the export")
-    for file in files:
+    for file in source.choose_files(r".*\.json", "messages of Discord; name the export"):
         yield from _read_channel_file(file, log)
 
 

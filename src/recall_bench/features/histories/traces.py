@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any
 
-from recall_bench.core.errors import UsageError
 from recall_bench.features.histories.chat_exports import stream_file
 from recall_bench.features.histories.history_message import (
     HistoryMessage,
@@ -37,7 +36,7 @@ from recall_bench.features.histories.trace_messages import (
     read_replied,
 )
 
-_JSON_NAMES = (".json", ".jsonl", ".ndjson", ".txt", ".log")
+_JSON_NAMES = r".*\.(?:json|jsonl|ndjson|txt|log)"
 _START = ("startTimeUnixNano", "start_time", "startTime", "timestamp", "timeUnixNano")
 _END = ("endTimeUnixNano", "end_time", "endTime")
 
@@ -46,14 +45,7 @@ def _read_documents(
     source: HistorySource, what: str, *arrays: str
 ) -> Iterator[tuple[str, Any, str]]:
     """Every document of the JSON files: key of its array, value, and where it is."""
-    files = [
-        candidate
-        for candidate in source.files
-        if source.is_file or candidate.base.endswith(_JSON_NAMES)
-    ]
-    if not files:
-        raise UsageError(f"{source.path} holds no JSON file; name the export of {what}")
-    for file in files:
+    for file in source.choose_files(_JSON_NAMES, f"JSON file; name the export of {what}"):
         yield from _read_file(file, arrays)
 
 

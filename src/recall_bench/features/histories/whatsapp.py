@@ -89,12 +89,7 @@ class _DateEvidence:
 
 def read_whatsapp(source: HistorySource, log: ReadingLog) -> Iterator[HistoryMessage]:
     """Every message that a person wrote; media and notices are left out."""
-    files = [
-        candidate for candidate in source.files if source.is_file or candidate.base.endswith(".txt")
-    ]
-    if not files:
-        raise UsageError(f"{source.path} holds no text file; name the chat that was exported")
-    for file in files:
+    for file in source.choose_files(r".*\.txt", "text file; name the chat that was exported"):
         order = log.options.date_order or _find_order(file)
         yield from _read_chat(file, order, log)
 
