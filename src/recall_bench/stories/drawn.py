@@ -1,8 +1,7 @@
 """Stories of shipped personas that the simulator draws from seeds, and their cache.
 
-A fresh seed is drawn for one run, so its stories would pile up. Drawing a new story removes
-those that were not used for a month, and the longest unused of too many. A story that was
-used within a day stays: a process may be reading it.
+A fresh seed is drawn for one run, so its stories would pile up. Drawing a new story removes those
+that were not used for a week.
 """
 
 import os
@@ -38,9 +37,8 @@ FIRST_EDITION = 1
 """The first edition as released, of which the simulator has the trades."""
 USUAL_ARCS = "arcs-180d.yaml"
 
-KEPT_DAYS = 30
-KEPT_WORLDS = 100
-"""A story of 1,000 days has seven megabytes."""
+KEPT_DAYS = 7
+"""A story of 1,000 days has seven megabytes, and is drawn again in ten seconds."""
 _PREFIX = "drawn-"
 _REMOVED = ".removed-"
 _DAY_S = 86_400
@@ -158,37 +156,21 @@ def mark_use(world: Path) -> None:
 
 
 def sweep_worlds(worlds: Path) -> None:
-    """Remove the stories that were not used for a month, and the longest unused of too many."""
+    """Remove the stories that were not used for a week."""
     from filelock import Timeout
 
-    now = time.time()
-    results = sorted(
-        ((use, path) for path in worlds.glob(f"{_PREFIX}*") if (use := _read_use(path))),
-        reverse=True,
-    )
-    for number, (use, path) in enumerate(results):
-        limit_days = KEPT_DAYS if number < KEPT_WORLDS else 1
-        if now - use <= limit_days * _DAY_S:
-            continue
-        with suppress(Timeout), lock_world(path).acquire(timeout=0):
-            # Another process may have used it since.
-            if _read_use(path) == use:
-                _remove(path)
+    for world in worlds.glob(f"{_PREFIX}*"):
+        if _is_unused(world):
+            with suppress(OSError, Timeout), lock_world(world).acquire(timeout=0):
+                # Another process may have used it since. Renamed first: a story that is removed in
+                # part would look like a damaged one.
+                if _is_unused(world):
+                    shutil.rmtree(world.rename(world.with_name(f"{_REMOVED}{token_hex(8)}")))
     for rest in worlds.glob(f"{_REMOVED}*"):
         shutil.rmtree(rest, ignore_errors=True)
 
 
-def _read_use(world: Path) -> float:
-    """When a story was last used; 0 if it is gone."""
-    try:
-        return world.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
-def _remove(world: Path) -> None:
-    """Rename first: a story that is removed in part would look like a damaged one."""
-    aside = world.with_name(f"{_REMOVED}{token_hex(8)}")
+def _is_unused(world: Path) -> bool:
     with suppress(OSError):
-        world.rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+        return time.time() - world.stat().st_mtime > KEPT_DAYS * _DAY_S
+    return False

@@ -45,26 +45,14 @@ def list_worlds(worlds: Path) -> set[str]:
     return {path.name[-1] for path in worlds.iterdir() if path.name != ".locks"}
 
 
-def test_what_was_not_used_for_a_month_goes(tmp_path: Path) -> None:
-    make_world(tmp_path, "1", 31)
-    make_world(tmp_path, "2", 29)
+def test_what_was_not_used_for_a_week_goes(tmp_path: Path) -> None:
+    make_world(tmp_path, "1", 8)
+    make_world(tmp_path, "2", 6)
     (tmp_path / "0123456789abcdef").mkdir()
 
     sweep_worlds(tmp_path)
 
     assert list_worlds(tmp_path) == {"2", "f"}
-
-
-def test_of_many_the_longest_unused_go_but_none_of_today(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(drawn, "KEPT_WORLDS", 1)
-    for digit, days_ago in (("1", 0.1), ("2", 0.5), ("3", 2), ("4", 3)):
-        make_world(tmp_path, digit, days_ago)
-
-    sweep_worlds(tmp_path)
-
-    assert list_worlds(tmp_path) == {"1", "2"}
 
 
 def test_a_story_that_is_being_drawn_stays(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from datetime import date
 from recall_bench.core.scenario import CROSS_REFERENCE, NEGATIVE, SYNTHESIS, TEMPORAL, Disclosure
 from recall_bench.stories.lint.lint_corpus import (
     LintCorpus,
+    LintFinding,
     LintGroup,
-    Remark,
     Severity,
 )
 from recall_bench.stories.lint.value_index import DayLog, LintQuestion, SentenceMention
@@ -302,7 +302,7 @@ def count_constant_no(corpus: LintCorpus) -> tuple[int, int]:
     "Neither a constant No nor a constant Yes gets more than two thirds of the "
     "negative-recall questions right.",
 )
-def _check_balance(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_balance(corpus: LintCorpus) -> Iterator[LintFinding]:
     right, total = count_constant_no(corpus)
     if total < _FEWEST:
         return
@@ -321,7 +321,7 @@ def _check_balance(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.WARNING,
     "Where the answer is no, no sentence of the relevant days says that it happened.",
 )
-def _check_statements(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_statements(corpus: LintCorpus) -> Iterator[LintFinding]:
     for question in corpus.questions:
         opening = list_words(question.item.text)[:1]
         if not question.denies or len(question.stems) < _ENOUGH or not _WHETHER.issuperset(opening):

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from recall_bench.core.scenario import BOUNDARY, PRINCIPAL, Disclosure
 from recall_bench.stories.lint.lint_corpus import (
     LintCorpus,
+    LintFinding,
     LintGroup,
-    Remark,
     Severity,
     make_canary,
 )
@@ -39,7 +39,7 @@ def find_disclosures(corpus: LintCorpus, question: LintQuestion) -> tuple[str, .
     "An answer that should refuse or tell a part holds nothing that only the "
     "forbidden sessions say.",
 )
-def _check_disclosures(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_disclosures(corpus: LintCorpus) -> Iterator[LintFinding]:
     for question in _list_withholding(corpus):
         if secret := find_disclosures(corpus, question):
             forbidden = question.item.truth.forbidden_sessions
@@ -62,7 +62,7 @@ def _is_told_only_in(corpus: LintCorpus, value: TextValue, sessions: set[str]) -
     "A question about a secret has expected_disclosure and, unless it may be answered, "
     "forbidden_sessions.",
 )
-def _check_fields(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_fields(corpus: LintCorpus) -> Iterator[LintFinding]:
     for question in corpus.by_category[BOUNDARY]:
         if question.item.truth.disclosure is None:
             yield corpus.note_question(
@@ -80,7 +80,7 @@ def _check_fields(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.ERROR,
     "A question about a secret says from which of the persona's sessions it is asked.",
 )
-def _check_askers(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_askers(corpus: LintCorpus) -> Iterator[LintFinding]:
     declared = {PRINCIPAL, *(session.id for session in corpus.sessions)}
     for question in corpus.questions:
         if question.item.truth.disclosure is None and question.category != BOUNDARY:
@@ -103,7 +103,7 @@ def _check_askers(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.WARNING,
     "A participant of the asking session is not in the forbidden one.",
 )
-def _check_insiders(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_insiders(corpus: LintCorpus) -> Iterator[LintFinding]:
     for question in _list_withholding(corpus):
         if _is_forgotten(question):
             continue
@@ -123,7 +123,7 @@ def _check_insiders(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.WARNING,
     "A secret is also asked for from a session that may know it.",
 )
-def _check_twins(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_twins(corpus: LintCorpus) -> Iterator[LintFinding]:
     answerable = [
         question
         for question in corpus.questions
@@ -165,7 +165,7 @@ def _is_twin(question: LintQuestion, other: LintQuestion) -> bool:
     Severity.WARNING,
     "Not every information-boundary question expects a refusal.",
 )
-def _check_refusals(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_refusals(corpus: LintCorpus) -> Iterator[LintFinding]:
     expected = [question.item.truth.disclosure for question in corpus.by_category[BOUNDARY]]
     if expected and set(expected) == {Disclosure.REFUSE}:
         yield corpus.note_questions(
@@ -179,7 +179,7 @@ def _check_refusals(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.ERROR,
     "A canary occurs only in isolated sessions, and in no question or answer.",
 )
-def _check_canaries(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_canaries(corpus: LintCorpus) -> Iterator[LintFinding]:
     for question in corpus.questions:
         for text in question.list_texts("canaries"):
             sessions = {session for _, session in corpus.index.find_spots(make_canary(text))}

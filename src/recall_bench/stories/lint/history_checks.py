@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from statistics import median
 
-from recall_bench.stories.lint.lint_corpus import LintCorpus, LintGroup, Remark, Severity
+from recall_bench.stories.lint.lint_corpus import LintCorpus, LintFinding, LintGroup, Severity
 from recall_bench.stories.lint.value_index import DayLog, LintQuestion, SentenceMention
 from recall_bench.stories.persona_files import format_days
 from recall_bench.stories.persona_story import Arc
@@ -33,7 +33,7 @@ _QUESTION = re.compile(r"\bquestion (?!number\b)(\S+)")
 
 
 @FILE_LINTS.add_check("format-problem", Severity.ERROR, "A run would accept the files.")
-def _check_problems(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_problems(corpus: LintCorpus) -> Iterator[LintFinding]:
     for problem in corpus.inspection.problems:
         yield _parse_remark(corpus, str(problem))
 
@@ -41,7 +41,7 @@ def _check_problems(corpus: LintCorpus) -> Iterator[Remark]:
 @FILE_LINTS.add_check(
     "format-warning", Severity.WARNING, "A run would accept the files without a warning."
 )
-def _check_warnings(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_warnings(corpus: LintCorpus) -> Iterator[LintFinding]:
     shifts = corpus.inspection.calendar.shifts if corpus.inspection.calendar else ()
     said_elsewhere = {f"{corpus.days_name}, {shift}" for shift in shifts}
     for warning in corpus.inspection.warnings:
@@ -49,13 +49,13 @@ def _check_warnings(corpus: LintCorpus) -> Iterator[Remark]:
             yield _parse_remark(corpus, warning)
 
 
-def _parse_remark(corpus: LintCorpus, sentence: str) -> Remark:
+def _parse_remark(corpus: LintCorpus, sentence: str) -> LintFinding:
     """Split a message into its file, line and text."""
     placed = _PLACED.fullmatch(sentence)
     if placed is None or not placed["file"].startswith(f"{corpus.layout.id}/"):
-        return Remark(message=sentence, file=corpus.layout.id)
+        return LintFinding(message=sentence, file=corpus.layout.id)
     named = _QUESTION.search(placed["message"])
-    return Remark(
+    return LintFinding(
         message=placed["message"],
         file=placed["file"],
         line=int(placed["line"]) if placed["line"] else None,
@@ -99,7 +99,7 @@ def _list_long_sentences(day: DayLog) -> list[str]:
     Severity.WARNING,
     f"At least {_NEW:.0%} of the sentences of six words or more are new on their day.",
 )
-def _check_repetition(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_repetition(corpus: LintCorpus) -> Iterator[LintFinding]:
     new, total = count_new_sentences(corpus)
     if total and new < _NEW * total:
         yield corpus.note_days(
@@ -113,7 +113,7 @@ def _check_repetition(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.WARNING,
     f"No day shares {_COPIED:.0%} of its longer sentences with one of the {_REACH} days before it.",
 )
-def _check_copies(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_copies(corpus: LintCorpus) -> Iterator[LintFinding]:
     recent: deque[tuple[int, frozenset[str]]] = deque(maxlen=_REACH)
     for day in corpus.days:
         sentences = frozenset(_list_long_sentences(day))
@@ -134,7 +134,7 @@ def _check_copies(corpus: LintCorpus) -> Iterator[Remark]:
 @HISTORY_LINTS.add_check(
     "day-size", Severity.WARNING, "A day's file holds neither next to nothing nor a book."
 )
-def _check_sizes(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_sizes(corpus: LintCorpus) -> Iterator[LintFinding]:
     usual = median([len(day.body) for day in corpus.days]) if corpus.days else 0
     for day in corpus.days:
         size = sum(len(part.strip()) for _, part in day.split_sessions())
@@ -153,7 +153,7 @@ def _check_sizes(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.WARNING,
     "Every day has session headings, if the persona has sessions.",
 )
-def _check_headings(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_headings(corpus: LintCorpus) -> Iterator[LintFinding]:
     if not corpus.sessions:
         return
     bare = [day for day in corpus.days if not day.session_headings]
@@ -173,7 +173,7 @@ def _check_headings(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.WARNING,
     "Days have only sessions that the persona declares, and only while they are open.",
 )
-def _check_sessions(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_sessions(corpus: LintCorpus) -> Iterator[LintFinding]:
     declared = {session.id: session for session in corpus.sessions}
     strange: dict[str, list[int]] = {}
     closed: dict[str, list[int]] = {}
@@ -266,7 +266,7 @@ def _find_shared_topics(arc: Arc) -> frozenset[str]:
     "A corrected value is not in the text before its correctedDay: until then the "
     "wrong one is the right answer.",
 )
-def _check_early_values(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_early_values(corpus: LintCorpus) -> Iterator[LintFinding]:
     for correction in list_corrections(corpus):
         for value in correction.right:
             days = _list_days(correction.find_mentions(corpus, (value,)))
@@ -284,7 +284,7 @@ def _check_early_values(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.WARNING,
     "After its correctedDay a wrong value is named only as superseded.",
 )
-def _check_lingering_values(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_lingering_values(corpus: LintCorpus) -> Iterator[LintFinding]:
     for correction in list_corrections(corpus):
         for value in correction.wrong:
             after = _list_days(
@@ -306,7 +306,7 @@ def _check_lingering_values(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.ERROR,
     "The wrong value is stated before the correctedDay and the corrected one from then on.",
 )
-def _check_missing_values(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_missing_values(corpus: LintCorpus) -> Iterator[LintFinding]:
     for correction in list_corrections(corpus):
         days = _list_days(correction.find_mentions(corpus, correction.right))
         if correction.right and not any(day >= correction.day for day in days):
@@ -356,7 +356,7 @@ _AFTER = re.compile(rf"\s\({_WEEKDAY}\)")
     Severity.WARNING,
     "The date a day's text gives is the one the story's epoch gives it.",
 )
-def _check_shifts(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_shifts(corpus: LintCorpus) -> Iterator[LintFinding]:
     for shift in corpus.calendar.shifts if corpus.calendar else ():
         yield corpus.note_days(str(shift))
 
@@ -366,7 +366,7 @@ def _check_shifts(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.ERROR,
     "A date in a question or an answer is one the text uses for that day.",
 )
-def _check_dates(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_dates(corpus: LintCorpus) -> Iterator[LintFinding]:
     """Check for dates of the story's calendar where the text has another date for that day."""
     for question in corpus.questions:
         for part, text in (("question", question.item.text), ("answer", question.reference)):
@@ -410,7 +410,7 @@ def _is_date_in_day(corpus: LintCorpus, day: int, value: TextValue) -> bool:
     Severity.ERROR,
     "A weekday beside a date in a question or an answer is that date's.",
 )
-def _check_weekdays(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_weekdays(corpus: LintCorpus) -> Iterator[LintFinding]:
     for question in corpus.questions:
         for text in (question.item.text, question.reference):
             level = normalise_text(text)

@@ -49,24 +49,15 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class LintFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One problem: its place, and what to do about it."""
 
+    code: str = ""
+    severity: Severity = Severity.NOTE
+    """Code and severity are those of the lint, which adds them."""
     message: str
     file: str
     """The path relative to the data folder."""
-    line: int | None = None
-    question: str | None = None
-
-
-class LintFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A remark with its lint."""
-
-    code: str
-    severity: Severity
-    message: str
-    file: str
     line: int | None = None
     question: str | None = None
 
@@ -89,17 +80,8 @@ class Lint:
 
     def run(self, corpus: "LintCorpus") -> tuple[LintFinding, ...]:
         """Return all findings of the check, in its order."""
-        return tuple(
-            LintFinding(
-                code=self.code,
-                severity=self.severity,
-                message=remark.message,
-                file=remark.file,
-                line=remark.line,
-                question=remark.question,
-            )
-            for remark in self.check(corpus)
-        )
+        findings = self.check(corpus)
+        return tuple(one.replace(code=self.code, severity=self.severity) for one in findings)
 
 
 _OF_THE_DAYS = (
@@ -212,31 +194,31 @@ class LintCorpus:
         """The file of the questions, for remarks."""
         return self.layout.name(self.layout.questions_file)
 
-    def note_question(self, question: LintQuestion, message: str) -> Remark:
+    def note_question(self, question: LintQuestion, message: str) -> LintFinding:
         """Make a remark about one question."""
-        return Remark(
+        return LintFinding(
             message=message, file=self.questions_name, line=question.line, question=question.item.id
         )
 
-    def note_questions(self, message: str) -> Remark:
+    def note_questions(self, message: str) -> LintFinding:
         """Make a remark about the questions as a whole."""
-        return Remark(message=message, file=self.questions_name)
+        return LintFinding(message=message, file=self.questions_name)
 
-    def note_arc(self, arc: Arc, message: str) -> Remark:
+    def note_arc(self, arc: Arc, message: str) -> LintFinding:
         """Make a remark about one arc."""
         name = self.layout.name(self.layout.arcs_file)
-        return Remark(message=message, file=name, line=self.arc_lines.get(arc.id))
+        return LintFinding(message=message, file=name, line=self.arc_lines.get(arc.id))
 
-    def note_day(self, day: DayLog, message: str) -> Remark:
+    def note_day(self, day: DayLog, message: str) -> LintFinding:
         """Make a remark about one day."""
-        return Remark(message=message, file=day.name)
+        return LintFinding(message=message, file=day.name)
 
-    def note_days(self, message: str) -> Remark:
+    def note_days(self, message: str) -> LintFinding:
         """Make a remark about the days as a whole."""
-        return Remark(message=message, file=self.days_name)
+        return LintFinding(message=message, file=self.days_name)
 
 
-Check = Callable[[LintCorpus], Iterable[Remark]]
+Check = Callable[[LintCorpus], Iterable[LintFinding]]
 QuestionMessage = Callable[[LintCorpus, LintQuestion], str | None]
 
 
@@ -258,7 +240,7 @@ class LintGroup(list[Lint]):
         """Register a function that returns what is wrong with one question, or None."""
 
         def register(describe: QuestionMessage) -> QuestionMessage:
-            def check(corpus: LintCorpus) -> Iterator[Remark]:
+            def check(corpus: LintCorpus) -> Iterator[LintFinding]:
                 for question in corpus.questions:
                     if message := describe(corpus, question):
                         yield corpus.note_question(question, message)

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 from recall_bench.stories.lint.lint_corpus import (
     LintCorpus,
+    LintFinding,
     LintGroup,
-    Remark,
     Severity,
 )
 from recall_bench.stories.lint.value_index import LintQuestion
@@ -203,7 +203,7 @@ def find_particulars(question: LintQuestion, usual: Collection[str]) -> frozense
     Severity.ERROR,
     "A question asked from one session has one right answer at any checkpoint.",
 )
-def _check_two_answers(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_two_answers(corpus: LintCorpus) -> Iterator[LintFinding]:
     for earlier, question in _pair_open(_group_by_words(corpus)):
         if is_contradiction(earlier, question):
             yield corpus.note_question(
@@ -218,7 +218,7 @@ def _check_two_answers(corpus: LintCorpus) -> Iterator[Remark]:
     Severity.WARNING,
     "No question is asked twice in the same words while both may be asked.",
 )
-def _check_repeats(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_repeats(corpus: LintCorpus) -> Iterator[LintFinding]:
     for earlier, question in _pair_open(_group_by_words(corpus)):
         if not is_contradiction(earlier, question):
             yield corpus.note_question(
@@ -232,7 +232,7 @@ def _check_repeats(corpus: LintCorpus) -> Iterator[Remark]:
     "No two questions with the same answer share four fifths of their words, for then "
     "they count one thing twice.",
 )
-def _check_near_repeats(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_near_repeats(corpus: LintCorpus) -> Iterator[LintFinding]:
     reported: set[str] = set()
     for earlier, question in _pair_open(_group_by_particulars(corpus)):
         if (
@@ -287,7 +287,7 @@ _FEWEST = 10
     Severity.NOTE,
     f"A category that is asked about has at least {_FEWEST} questions.",
 )
-def _check_few_questions(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_few_questions(corpus: LintCorpus) -> Iterator[LintFinding]:
     for category, question in corpus.by_category.items() if corpus.questions else ():
         if 0 < len(question) < _FEWEST:
             yield corpus.note_questions(
@@ -299,7 +299,7 @@ def _check_few_questions(corpus: LintCorpus) -> Iterator[Remark]:
 @BALANCE_LINTS.add_check(
     "no-questions", Severity.NOTE, "Every one of the ten categories has questions."
 )
-def _check_no_questions(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_no_questions(corpus: LintCorpus) -> Iterator[LintFinding]:
     absent = [category for category, question in corpus.by_category.items() if not question]
     if absent and corpus.questions:
         yield corpus.note_questions(
@@ -310,7 +310,7 @@ def _check_no_questions(corpus: LintCorpus) -> Iterator[Remark]:
 @BALANCE_LINTS.add_check(
     "one-difficulty", Severity.NOTE, "Difficulty labels differ, or they carry no information."
 )
-def _check_difficulties(corpus: LintCorpus) -> Iterator[Remark]:
+def _check_difficulties(corpus: LintCorpus) -> Iterator[LintFinding]:
     labels = Counter(question.item.truth.difficulty for question in corpus.questions)
     if len(labels) == 1 and labels.total() >= _FEWEST:
         yield corpus.note_questions(
