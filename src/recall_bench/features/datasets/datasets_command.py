@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
@@ -14,8 +14,6 @@ from recall_bench.cli.console import format_json, print_table
 from recall_bench.cli.options import add_json_option
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from recall_bench.features.datasets.dataset_card import (
         DatasetCounts,
         DatasetDescription,
@@ -121,64 +119,34 @@ def show_command(name: str, data: Path | None, as_json: bool) -> None:
 
 @contextmanager
 def open_watch() -> "Iterator[DownloadProgress]":
-    """A progress bar if stderr is a terminal, plain lines otherwise."""
-    if not sys.stderr.isatty():
-        yield _DownloadLines()
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
+    """One line that counts along if stderr is a terminal, a line for every tenth otherwise."""
+    from recall_bench.cli.console import show_activity
 
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as progress:
-        yield _DownloadBar(progress, progress.add_task("starting", total=None))
+    with show_activity() as show:
+        yield _DownloadWatch(show)
 
 
-class _DownloadLines:
-    """Plain lines on stderr; for large files one per tenth."""
+class _DownloadWatch:
+    """Shows every percent at a terminal; else of large files every tenth."""
 
-    def __init__(self) -> None:
-        self._told: tuple[str, int] = ("", 0)
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._is_terminal = sys.stderr.isatty()
+        self._shown = ("", 0)
 
     def update(self, what: str, done: int, total: int | None) -> None:
-        if total is None or total < _LARGE:
+        if total is None or not (self._is_terminal or total >= _LARGE):
             return
-        now = what, done * 10 // total
-        if self._told[0] == what and now[1] > self._told[1]:
-            click.echo(f"{what}: {now[1] * 10} %", err=True)
-        self._told = now
+        step = 1 if self._is_terminal else 10
+        now = what, 100 * done // total // step * step
+        if now != self._shown and (self._is_terminal or now[1] > 0):
+            self._show(f"{what}: {now[1]} %")
+        self._shown = now
 
     def note(self, line: str) -> None:
-        click.echo(line, err=True)
-
-
-class _DownloadBar:
-    def __init__(self, progress: "Progress", task: "TaskID") -> None:
-        self._progress = progress
-        self._task = task
-        self._what = ""
-
-    def update(self, what: str, done: int, total: int | None) -> None:
-        if what != self._what:
-            self._what = what
-            self._progress.reset(self._task, description=what, total=total, completed=done)
-        self._progress.update(self._task, completed=done, total=total)
-
-    def note(self, line: str) -> None:
-        self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        if self._is_terminal:
+            self._show("")
+        click.echo(f"\r{line}" if self._is_terminal else line, err=True)
 
 
 def _make_row(entry: "DatasetEntry") -> tuple[str, ...]:

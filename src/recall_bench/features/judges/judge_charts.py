@@ -133,7 +133,7 @@ def _build_reliability_panel(mark: str, part: MarkAgreement) -> Spec:
                 "encoding": at_point,
             },
             {
-                "mark": {"type": "text", "style": "note", "align": "left", "dx": 6, "dy": 8},
+                "mark": {"type": "text", "style": "note", "align": "left", "dx": 6, "dy": -9},
                 "encoding": {**at_point, "text": count},
             },
         ],

@@ -1,7 +1,7 @@
 """The report of a selection run: scores of every test, summary, JSON, text, `.result` files."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -9,7 +9,7 @@ from statistics import fmean
 import msgspec
 
 from recall_bench.core.atomic_file import replace_file
-from recall_bench.core.event import Answered, NotAnswered, TrialResult
+from recall_bench.core.event import NotAnswered, TrialResult
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plain_text import format_quantity
 from recall_bench.core.record import ComputedRecord, Record, group_by
@@ -20,7 +20,6 @@ from recall_bench.engine.runs.summary import Summary
 from recall_bench.features.selection.selection_scores import (
     CLASSES,
     EVAL_VERSION,
-    SelectionComparison,
     SelectionOutcome,
     compare_selection,
 )
@@ -61,7 +60,8 @@ class ScoredTest(ComputedRecord, frozen=True, kw_only=True, omit_defaults=True):
 
 def score_tests(folder: RunFolder, suite: Suite) -> tuple[ScoredTest, ...]:
     """All tests asked so far, by name and repeat, and the skipped ones with an empty prompt."""
-    rows = [row for name in folder.scenarios for row in _score_scenario(folder, name, suite)]
+    results = (result for name in folder.scenarios for result in folder.results(name))
+    rows = [row for result in results if (row := _score_trial(result, suite)) is not None]
     rows += [
         ScoredTest(
             test=name,
@@ -75,41 +75,28 @@ def score_tests(folder: RunFolder, suite: Suite) -> tuple[ScoredTest, ...]:
     return tuple(sorted(rows, key=lambda row: (row.test, row.repeat)))
 
 
-def _score_scenario(folder: RunFolder, scenario: str, suite: Suite) -> Iterator[ScoredTest]:
-    for result in folder.results(scenario):
-        if isinstance(result.outcome, NotAnswered):
-            yield _score_failure(result, result.outcome)
-        elif result.answered is not None:
-            yield _score_answer(result, result.answered, suite)
-
-
-def _score_failure(result: TrialResult, failure: NotAnswered) -> ScoredTest:
-    return ScoredTest(
+def _score_trial(result: TrialResult, suite: Suite) -> ScoredTest | None:
+    """One trial; None while it was not asked."""
+    expected = result.item.truth.cited
+    row = ScoredTest(
         test=result.item.id,
         repeat=result.trial.repeat,
         category=result.item.truth.category,
         prompt=result.item.text,
         outcome=SelectionOutcome.ERROR,
-        expected=result.item.truth.cited,
-        seconds=failure.seconds,
-        fault=failure.fault,
-        message=failure.message,
-    )
-
-
-def _score_answer(result: TrialResult, answered: Answered, suite: Suite) -> ScoredTest:
-    answer, expected = answered.answer, result.item.truth.cited
-    names = (passage.id for passage in answer.passages)
-    recalled = tuple(dict.fromkeys(name for name in names if name is not None))
-    selection: SelectionComparison = compare_selection(expected, recalled)
-    details = {key: value for call in answer.tool_calls for key, value in call.items()}
-    return ScoredTest(
-        test=result.item.id,
-        repeat=result.trial.repeat,
-        category=result.item.truth.category,
-        prompt=result.item.text,
-        outcome=selection.outcome,
         expected=expected,
+    )
+    failure, answered = result.outcome, result.answered
+    if isinstance(failure, NotAnswered):
+        return row.replace(seconds=failure.seconds, fault=failure.fault, message=failure.message)
+    if answered is None:
+        return None
+    names = (passage.id for passage in answered.answer.passages)
+    recalled = tuple(dict.fromkeys(name for name in names if name is not None))
+    selection = compare_selection(expected, recalled)
+    details = {key: value for call in answered.answer.tool_calls for key, value in call.items()}
+    return row.replace(
+        outcome=selection.outcome,
         recalled=recalled,
         missing=selection.missing,
         extra=selection.extra,
@@ -120,7 +107,7 @@ def _score_answer(result: TrialResult, answered: Answered, suite: Suite) -> Scor
         f1=selection.f1,
         jaccard=selection.jaccard,
         seconds=answered.seconds,
-        usage=answer.usage,
+        usage=answered.answer.usage,
         notes=_parse_names(details.get("notes")) or (),
     )
 
@@ -193,21 +180,23 @@ class SelectionSummary(ComputedRecord, frozen=True, kw_only=True, omit_defaults=
     usage: Usage | None
     faults: dict[str, int]
 
-    @property
-    def classed(self) -> int:
-        """Trials with a class."""
-        return self.perfect + self.overrecall + self.underrecall
-
 
 def summarise_tests(
     scored: Sequence[ScoredTest], wasted: Usage | None = None, *, still_open: int = 0
 ) -> SelectionSummary:
     """Summarise all tests; `wasted` is the usage of failed selections."""
     counts = Counter(row.outcome for row in scored)
-    put = [row for row in scored if row.outcome is not SelectionOutcome.SKIP]
+    asked = [row for row in scored if row.outcome is not SelectionOutcome.SKIP]
     classed = [row for row in scored if row.outcome in CLASSES]
     quiet = [row for row in classed if row.category == NO_RECALL]
     seconds = [row.seconds for row in classed if row.seconds is not None]
+    usages = [row.usage for row in scored if row.usage is not None]
+    if wasted is not None and wasted != Usage():
+        usages.append(wasted)
+
+    def share(rows: Sequence[ScoredTest], outcome: SelectionOutcome) -> SelectionFigure | None:
+        return _compute_share(rows, lambda row: row.outcome is outcome)
+
     return SelectionSummary(
         tests=len({row.test for row in scored}),
         trials=len(scored) + still_open,
@@ -217,14 +206,10 @@ def summarise_tests(
         error=counts[SelectionOutcome.ERROR],
         skip=counts[SelectionOutcome.SKIP],
         open=still_open,
-        perfect_of_put=_compute_share(put, lambda row: row.outcome is SelectionOutcome.PERFECT),
-        perfect_share=_compute_share(classed, lambda row: row.outcome is SelectionOutcome.PERFECT),
-        overrecall_share=_compute_share(
-            classed, lambda row: row.outcome is SelectionOutcome.OVERRECALL
-        ),
-        underrecall_share=_compute_share(
-            classed, lambda row: row.outcome is SelectionOutcome.UNDERRECALL
-        ),
+        perfect_of_put=share(asked, SelectionOutcome.PERFECT),
+        perfect_share=share(classed, SelectionOutcome.PERFECT),
+        overrecall_share=share(classed, SelectionOutcome.OVERRECALL),
+        underrecall_share=share(classed, SelectionOutcome.UNDERRECALL),
         precision=_compute_mean(classed, lambda row: row.precision),
         recall=_compute_mean(classed, lambda row: row.recall),
         f1=_compute_mean(classed, lambda row: row.f1),
@@ -241,16 +226,9 @@ def summarise_tests(
         steady=_compute_steady(classed),
         p50_s=find_quantile(seconds, 0.5),
         p95_s=find_quantile(seconds, 0.95),
-        usage=_sum_usage(scored, wasted),
+        usage=sum(usages, start=Usage()) if usages else None,
         faults=dict(Counter(row.fault for row in scored if row.fault is not None).most_common()),
     )
-
-
-def _sum_usage(scored: Sequence[ScoredTest], wasted: Usage | None) -> Usage | None:
-    spent = [row.usage for row in scored if row.usage is not None]
-    if wasted is not None and wasted != Usage():
-        spent.append(wasted)
-    return sum(spent, start=Usage()) if spent else None
 
 
 def _compute_share(
@@ -360,97 +338,73 @@ def write_json(report: SelectionReport, folder: Path) -> Path:
 
 def render_text(report: SelectionReport) -> str:
     """The report in plain text."""
-    return "\n".join(_render_lines(report))
-
-
-def _render_lines(report: SelectionReport) -> Iterator[str]:
-    found = report.summary
+    summary = report.summary
     repeats = f", {report.repeats} repeats" if report.repeats > 1 else ""
-    yield (
-        f"{format_card(report.selector)}: {format_quantity(found.tests, 'test')}, "
-        f"{format_quantity(report.memories, 'memory', 'memories')}{repeats}"
-    )
+    tests = format_quantity(summary.tests, "test")
+    memories = format_quantity(report.memories, "memory", "memories")
+    lines = [f"{format_card(report.selector)}: {tests}, {memories}{repeats}"]
     if report.validity != "valid":
-        yield f"These figures are {report.validity}: {report.reason}."
-    yield ""
-    for name, count, share in (
-        ("PERFECT", found.perfect, found.perfect_share),
-        ("OVERRECALL", found.overrecall, found.overrecall_share),
-        ("UNDERRECALL", found.underrecall, found.underrecall_share),
-    ):
-        yield f"  {name:<12}{count:>5}  {format_share(share)}"
-    failed = (
-        f"; PERFECT of all asked:  {format_share(found.perfect_of_put).strip()}"
-        if found.error
-        else ""
-    )
-    yield f"  {'ERROR':<12}{found.error:>5}  in none of these{failed}"
-    yield f"  {'SKIP':<12}{found.skip:>5}  empty prompts, not asked"
-    if found.open:
-        yield f"  {'open':<12}{found.open:>5}  not asked yet"
-    yield ""
-    for name, mean in (
-        ("precision", found.precision),
-        ("recall", found.recall),
-        ("F1", found.f1),
-        ("Jaccard", found.jaccard),
-    ):
-        yield f"  {name:<24}{_format_mean(mean)}"
-    yield f"  {'no-recall, yet recalled':<24}{format_share(found.false_positives)}"
-    if found.steady is not None:
-        yield f"  {'same class every time':<24}{format_share(found.steady)}"
-    yield from _render_costs(found)
-    yield from _render_near_misses(found)
-    for fault, count in found.faults.items():
-        first = next(row for row in report.tests if row.fault == fault)
-        yield f"  {count} × {fault}: {first.test}: {first.message}"
-
-
-def _render_costs(found: SelectionSummary) -> Iterator[str]:
-    if found.p50_s is not None and found.p95_s is not None:
-        times = f"{format_seconds(found.p50_s)} (half), {format_seconds(found.p95_s)} (95 %)"
-        yield f"  {'a selection took':<24}{times}"
-    if found.usage is not None:
-        yield (
-            f"  {'models':<24}{found.usage.input_tokens + found.usage.output_tokens:,} tokens, "
-            f"${format_number(found.usage.cost_usd, 4)}"
+        lines.append(f"These figures are {report.validity}: {report.reason}.")
+    failed = "in none of these"
+    if summary.error:
+        failed += f"; PERFECT of all asked: {_format_figure(summary.perfect_of_put)}"
+    rows = [
+        ("PERFECT", summary.perfect, _format_figure(summary.perfect_share)),
+        ("OVERRECALL", summary.overrecall, _format_figure(summary.overrecall_share)),
+        ("UNDERRECALL", summary.underrecall, _format_figure(summary.underrecall_share)),
+        ("ERROR", summary.error, failed),
+        ("SKIP", summary.skip, "empty prompts, not asked"),
+    ]
+    if summary.open:
+        rows.append(("open", summary.open, "not asked yet"))
+    lines += ["", *(f"  {name:<12}{count:>5}  {words}" for name, count, words in rows), ""]
+    figures = {
+        "precision": summary.precision,
+        "recall": summary.recall,
+        "F1": summary.f1,
+        "Jaccard": summary.jaccard,
+        "no-recall, yet recalled": summary.false_positives,
+    }
+    if summary.steady is not None:
+        figures["same class every time"] = summary.steady
+    facts = {name: _format_figure(figure) for name, figure in figures.items()}
+    if summary.p50_s is not None and summary.p95_s is not None:
+        facts["a selection took"] = (
+            f"{format_seconds(summary.p50_s)} (half), {format_seconds(summary.p95_s)} (95 %)"
         )
-
-
-def _render_near_misses(found: SelectionSummary) -> Iterator[str]:
-    for title, groups in (
-        ("Recalled and not expected, most often:", found.often_extra),
-        ("Over-recalled together:", found.extra_together),
-        ("Expected and not recalled, most often:", found.often_missing),
-    ):
+    if summary.usage is not None:
+        tokens = summary.usage.input_tokens + summary.usage.output_tokens
+        cost = format_number(summary.usage.cost_usd, 4)
+        facts["models"] = f"{tokens:,} tokens, ${cost}"
+    lines += [f"  {name:<24}{words}" for name, words in facts.items()]
+    often = {
+        "Recalled and not expected, most often:": summary.often_extra,
+        "Over-recalled together:": summary.extra_together,
+        "Expected and not recalled, most often:": summary.often_missing,
+        "Named and not on disk:": [
+            MemoryGroup(names=(name,), tests=count) for name, count in summary.unknown.items()
+        ],
+    }
+    for title, groups in often.items():
         if groups:
-            yield ""
-            yield title
-            yield from (f"  {each.tests:>3} × {' + '.join(each.names)}" for each in groups[:5])
-    if found.unknown:
-        yield ""
-        yield "Named and not on disk:"
-        yield from (f"  {count:>3} × {name}" for name, count in list(found.unknown.items())[:5])
+            lines += ["", title]
+            lines += [f"  {group.tests:>3} × {' + '.join(group.names)}" for group in groups[:5]]
+    for fault, count in summary.faults.items():
+        first = next(row for row in report.tests if row.fault == fault)
+        lines.append(f"  {count} × {fault}: {first.test}: {first.message}")
+    return "\n".join(lines)
 
 
-def format_share(share: SelectionFigure | None) -> str:
-    """A share with what it is of, and its interval."""
-    if share is None:
+def _format_figure(figure: SelectionFigure | None) -> str:
+    """A share in percent with what it is of, or a mean, with its interval."""
+    if figure is None:
         return "–"
-    ends = (
-        ""
-        if share.interval is None
-        else f"  ({' to '.join(f'{format_number(100 * end, 1)}%' for end in share.interval)})"
-    )
-    return f"{format_number(100 * share.value, 1):>5}% of {share.of}{ends}"
-
-
-def _format_mean(mean: SelectionFigure | None) -> str:
-    if mean is None:
-        return "–"
-    ends = (
-        ""
-        if mean.interval is None
-        else f"  ({' to '.join(format_number(end, 3) for end in mean.interval)})"
-    )
-    return f"{format_number(mean.value, 3)}{ends}"
+    is_share = figure.count is not None
+    scale, digits, unit = (100, 1, "%") if is_share else (1, 3, "")
+    words = f"{format_number(scale * figure.value, digits)}{unit}"
+    if is_share:
+        words += f" of {figure.of}"
+    if figure.interval is None:
+        return words
+    ends = (f"{format_number(scale * end, digits)}{unit}" for end in figure.interval)
+    return f"{words}  ({' to '.join(ends)})"
