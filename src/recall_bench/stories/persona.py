@@ -4,10 +4,10 @@
 what it finds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ from recall_bench.stories.persona_story import (
 from recall_bench.stories.text_dates import CalendarAudit, audit_calendar, find_text_date
 
 if TYPE_CHECKING:
-    from recall_bench.stories.transcripts import TranscribedDay, TranscriptFile
+    from recall_bench.stories.transcripts import TranscribedDay
 
 
 @dataclass(slots=True)
@@ -70,24 +70,22 @@ def inspect_persona(
 ) -> Inspection:
     """Check everything that a run would read, and report all problems at once."""
     survey = _StorySurvey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
-    leaves = [
-        _DayDigest(file.day, digest_text(text), find_text_date(text))
-        for file, text in survey.read_days()
-    ]
-    retold = {
-        transcript.day: digest_text(transcript.text) for transcript in survey.read_transcripts()
-    }
     inspection = Inspection(problems=survey.problems, warnings=survey.warnings)
-    if leaves and survey.story is not None and not survey.problems:
-        audit = audit_calendar(
-            [leaf.day for leaf in leaves], survey.story.epoch, [leaf.own for leaf in leaves]
-        )
+    if survey.texts and survey.story is not None and not survey.problems:
+        audit = survey.audit_calendar()
         inspection.calendar = audit
         inspection.warnings += _list_calendar_warnings(survey.layout, audit, calendar)
-        dates = _choose_dates(survey.story.epoch, audit, [leaf.day for leaf in leaves], calendar)
-        inspection.card = _build_card(survey, leaves, dates, retold)
+        inspection.card = ScenarioCard(
+            id=survey.layout.id,
+            epoch=survey.story.epoch,
+            episodes=len(survey.texts),
+            last_day=max(survey.texts),
+            items=len(survey.items),
+            history_digest=survey.digest_history(survey.choose_dates(calendar, audit)),
+            questions_digest=digest_questions(survey.items),
+        )
         inspection.items = survey.items
-        inspection.days = tuple(retold or (leaf.day for leaf in leaves))
+        inspection.days = tuple(survey.retold or survey.texts)
     return inspection
 
 
@@ -101,32 +99,28 @@ def load_persona(
 ) -> Scenario:
     """Load the story with its questions; Problems if `inspect_persona` would find any."""
     survey = _StorySurvey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
-    texts = dict(survey.read_days())
-    retold = {transcript.day: transcript for transcript in survey.read_transcripts()}
-    if survey.problems:
-        raise Problems(survey.problems)
     story = survey.require_story()
-    audit = None
-    if calendar is Calendar.TEXT:
-        own = [find_text_date(text) for text in texts.values()]
-        audit = audit_calendar([file.day for file in texts], story.epoch, own)
-    dates = _choose_dates(story.epoch, audit, [file.day for file in texts], calendar)
     episodes = tuple(
         Episode(
-            id=file.path.stem,
-            day=file.day,
+            id=survey.files[day].path.stem,
+            day=day,
             at=datetime.combine(at, time()),
             text=text,
-            arcs=story.list_active_arcs(file.day),
+            arcs=story.list_active_arcs(day),
         )
-        for (file, text), at in zip(texts.items(), dates, strict=True)
+        for (day, text), at in zip(survey.texts.items(), survey.choose_dates(calendar), strict=True)
+    )
+    retold = (
+        episode.replace(text=transcript.text, turns=transcript.turns)
+        for episode in episodes
+        if (transcript := survey.retold.get(episode.day)) is not None
     )
     return Scenario(
         id=survey.layout.id,
         epoch=story.epoch,
         episodes=episodes,
         items=survey.items,
-        retold=None if ingest is Ingest.DAYS else tuple(_build_retold_days(episodes, retold)),
+        retold=None if ingest is Ingest.DAYS else tuple(retold),
     )
 
 
@@ -148,39 +142,9 @@ def read_story_days(
     Without the questions this is ten times as fast as `load_persona`.
     """
     survey = _StorySurvey(folder, arcs, allow_gaps=True, ingest=ingest, is_asked=False)
-    texts = {file.day: text for file, text in survey.read_days()}
-    retold = {
-        transcript.day: digest_text(transcript.text) for transcript in survey.read_transcripts()
-    }
-    if survey.problems:
-        raise Problems(survey.problems)
-    by_text = calendar is Calendar.TEXT
-    leaves = [
-        _DayDigest(day, digest_text(text), find_text_date(text) if by_text else None)
-        for day, text in texts.items()
-    ]
-    epoch, days = survey.require_story().epoch, list(texts)
-    audit = audit_calendar(days, epoch, [leaf.own for leaf in leaves]) if by_text else None
-    dates = _choose_dates(epoch, audit, days, calendar)
-    return StoryDays(history_digest=_digest_history(survey, leaves, dates, retold), texts=texts)
-
-
-def _build_retold_days(
-    days: Iterable[Episode], retold: "Mapping[int, TranscribedDay]"
-) -> Iterator[Episode]:
-    """Yield the days that have a transcript, with its text."""
-    for day in days:
-        if (transcript := retold.get(day.day)) is not None:
-            yield day.replace(text=transcript.text, turns=transcript.turns)
-
-
-@dataclass(frozen=True, slots=True)
-class _DayDigest:
-    """The digest and the date of a day's text."""
-
-    day: int
-    digest: str
-    own: date | None
+    survey.require_story()
+    digest = survey.digest_history(survey.choose_dates(calendar))
+    return StoryDays(history_digest=digest, texts=survey.texts)
 
 
 class _StorySurvey:
@@ -190,74 +154,16 @@ class _StorySurvey:
         self, folder: Path, arcs: str, *, allow_gaps: bool, ingest: Ingest, is_asked: bool = True
     ) -> None:
         self.layout = Layout(folder, arcs)
-        self.problems: list[BenchError] = []
+        self.problems: list[BenchError] = list(self.layout.find_missing())
         self.warnings: list[str] = []
         self.story: Story | None = None
-        self.days: tuple[DayFile, ...] = ()
-        self.form = None
-        if ingest is not Ingest.DAYS:
-            from recall_bench.stories.transcripts import FORMS
-
-            self.form = FORMS.get(ingest)
-        self.retold: tuple[TranscriptFile, ...] = ()
+        self.files: dict[int, DayFile] = {}
+        self.texts: dict[int, str] = {}
+        self.retold: dict[int, TranscribedDay] = {}
+        """The transcripts by day, if they replace the logs."""
         self.items: tuple[Item, ...] = ()
-        self.problems += self.layout.find_missing()
         if not folder.is_dir():
             return
-        persona = self._read_persona()
-        self.story = self._read_story(persona)
-        self._list_days(allow_gaps=allow_gaps)
-        if self.form is not None and self.days:
-            self.retold = self.form.collect_files(
-                self.layout,
-                [file.day for file in self.days],
-                allow_gaps=allow_gaps,
-                problems=self.problems,
-                warnings=self.warnings,
-            )
-        if is_asked:
-            self._read_questions(persona)
-
-    def require_story(self) -> Story:
-        """Return the story; it exists if there are no problems."""
-        if self.story is None:
-            raise AssertionError("a story that is missing is a problem")
-        return self.story
-
-    def read_days(self) -> Iterator[tuple[DayFile, str]]:
-        """Yield each day with its text; unreadable days become problems."""
-        for file in self.days:
-            try:
-                text = file.read()
-            except Malformed as problem:
-                self.problems.append(problem)
-                continue
-            if is_bare(text):
-                self.warnings.append(f"{file.name}: holds frontmatter and nothing else")
-            yield file, text
-
-    def read_transcripts(self) -> "Iterator[TranscribedDay]":
-        """Yield each day's transcript, if transcripts replace the logs; faults become problems."""
-        if self.form is None:
-            return
-        for file in self.retold:
-            try:
-                yield self.form.read(file)
-            except Problems as several:
-                self.problems += several.problems
-            except BenchError as problem:
-                self.problems.append(problem)
-
-    def _read_document(self, path: Path) -> Document | None:
-        if not path.is_file():
-            return None
-        try:
-            return read_document(path, name=self.layout.name(path))
-        except Malformed as problem:
-            self.problems.append(problem)
-            return None
-
-    def _read_persona(self) -> Persona | None:
         document = self._read_document(self.layout.persona_file)
         persona = parse_persona(document, self.problems) if document else None
         if document and persona and persona.id != self.layout.id:
@@ -265,43 +171,124 @@ class _StorySurvey:
                 f"{document.describe_place('id')}: the id is {persona.id} and the folder "
                 f"{self.layout.id}; results use the folder"
             )
-        return persona
-
-    def _read_story(self, persona: Persona | None) -> Story | None:
         document = self._read_document(self.layout.arcs_file)
-        return parse_story(document, persona, self.problems, self.warnings) if document else None
+        if document:
+            self.story = parse_story(document, persona, self.problems, self.warnings)
+        self._list_days(allow_gaps=allow_gaps)
+        transcripts = self._list_transcripts(ingest, allow_gaps=allow_gaps)
+        if is_asked:
+            self._read_questions(persona)
+        self._read_days()
+        for read in transcripts:
+            try:
+                transcript = read()
+                self.retold[transcript.day] = transcript
+            except Problems as several:
+                self.problems += several.problems
+            except BenchError as problem:
+                self.problems.append(problem)
+
+    def require_story(self) -> Story:
+        """The story; Problems if there are any."""
+        if self.problems:
+            raise Problems(self.problems)
+        if self.story is None:
+            raise AssertionError("a story that is missing is a problem")
+        return self.story
+
+    def audit_calendar(self) -> CalendarAudit:
+        """How the dates in the text compare with the story's."""
+        own = [find_text_date(text) for text in self.texts.values()]
+        return audit_calendar(list(self.texts), self.require_story().epoch, own)
+
+    def choose_dates(
+        self, calendar: Calendar, audit: CalendarAudit | None = None
+    ) -> tuple[date, ...]:
+        """The date of each day."""
+        if calendar is Calendar.TEXT:
+            return (audit or self.audit_calendar()).dates
+        epoch = self.require_story().epoch
+        return tuple(compute_story_date(epoch, day).date() for day in self.texts)
+
+    def digest_history(self, dates: tuple[date, ...]) -> str:
+        """The digest of the days with these dates, and of what replaces them."""
+        story = self.require_story()
+        days = [
+            (day, at, digest_text(text), story.list_active_arcs(day))
+            for (day, text), at in zip(self.texts.items(), dates, strict=True)
+        ]
+        fed = [
+            (day, at, digest_text(self.retold[day].text), arcs)
+            for day, at, _, arcs in days
+            if day in self.retold
+        ]
+        return digest_history(fed + days)
+
+    def _read_document(self, path: Path) -> Document | None:
+        try:
+            return read_document(path, name=self.layout.name(path)) if path.is_file() else None
+        except Malformed as problem:
+            self.problems.append(problem)
+            return None
+
+    def _read_days(self) -> None:
+        for file in self.files.values():
+            try:
+                text = self.texts[file.day] = file.read()
+            except Malformed as problem:
+                self.problems.append(problem)
+                continue
+            if is_bare(text):
+                self.warnings.append(f"{file.name}: holds frontmatter and nothing else")
+
+    def _list_transcripts(
+        self, ingest: Ingest, *, allow_gaps: bool
+    ) -> "list[Callable[[], TranscribedDay]]":
+        """A reader for each transcript, if transcripts replace the logs."""
+        if ingest is Ingest.DAYS or not self.files:
+            return []
+        from recall_bench.stories.transcripts import FORMS
+
+        form = FORMS[ingest]
+        files = form.collect_files(
+            self.layout,
+            list(self.files),
+            allow_gaps=allow_gaps,
+            problems=self.problems,
+            warnings=self.warnings,
+        )
+        return [partial(form.read, file) for file in files]
 
     def _list_days(self, *, allow_gaps: bool) -> None:
         if not self.layout.memories.is_dir():
             return
-        self.days = list_days(self.layout, self.problems, self.warnings)
-        if self.story is None or not self.days or self.days[0].day < 1:
+        where = self.layout.name(self.layout.memories)
+        files = list_days(self.layout, self.problems, self.warnings)
+        self.files = {file.day: file for file in files}
+        if self.story is None or not files or files[0].day < 1:
             return
-        last = self.days[-1].day
+        last = files[-1].day
         if self.story.epoch.toordinal() + last - 1 > date.max.toordinal():
             self.problems.append(
-                Malformed(self.days[-1].name, "is after the year 9999; correct its number")
+                Malformed(files[-1].name, "is after the year 9999; correct its number")
             )
             return
-        if not (allow_gaps or self.story.has_gaps):
-            self._check_gaps(self.story)
-        if last < self.story.last_day:
-            self.warnings.append(
-                f"{self.layout.name(self.layout.memories)}: the last day is {last}, but "
-                f"{self.layout.arcs} goes on to day {self.story.last_day}"
-            )
-
-    def _check_gaps(self, story: Story) -> None:
-        where = self.layout.name(self.layout.memories)
-        for first, last in find_gaps([file.day for file in self.days], story.is_active):
-            run = format_days(range(first, last + 1))
-            missing = f"{name_day_file(first)} is" if first == last else f"the files of {run} are"
+        is_gap_meant = allow_gaps or self.story.has_gaps
+        gaps = () if is_gap_meant else find_gaps(list(self.files), self.story.is_active)
+        for first, end in gaps:
+            run = format_days(range(first, end + 1))
+            missing = f"{name_day_file(first)} is" if first == end else f"the files of {run} are"
             self.problems.append(
                 Malformed(
                     where,
                     f"{missing} missing although an arc is active; restore what is missing, or "
                     f"say the gap is meant with `gaps: true` in {self.layout.arcs} or --allow-gaps",
                 )
+            )
+        if last < self.story.last_day:
+            self.warnings.append(
+                f"{where}: the last day is {last}, but {self.layout.arcs} goes on to day "
+                f"{self.story.last_day}"
             )
 
     def _read_questions(self, persona: Persona | None) -> None:
@@ -318,7 +305,7 @@ class _StorySurvey:
         self.items, problems, warnings = _parse_question_file(
             name,
             source,
-            frozenset(file.day for file in self.days) if self.days else None,
+            frozenset(self.files) if self.files else None,
             frozenset({PRINCIPAL, *(session.id for session in declared)} if declared else ()),
         )
         self.problems += problems
@@ -355,43 +342,3 @@ def _list_calendar_warnings(
             f"{where}: the text of {format_days(audit.disregarded)} gives a date that does not fit "
             "its neighbours' and is not followed"
         )
-
-
-def _choose_dates(
-    epoch: date, audit: CalendarAudit | None, days: list[int], calendar: Calendar
-) -> tuple[date, ...]:
-    if calendar is Calendar.TEXT and audit is not None:
-        return audit.dates
-    return tuple(compute_story_date(epoch, day).date() for day in days)
-
-
-def _build_card(
-    survey: _StorySurvey,
-    leaves: list[_DayDigest],
-    dates: tuple[date, ...],
-    retold: Mapping[int, str],
-) -> ScenarioCard:
-    return ScenarioCard(
-        id=survey.layout.id,
-        epoch=survey.require_story().epoch,
-        episodes=len(leaves),
-        last_day=leaves[-1].day,
-        items=len(survey.items),
-        history_digest=_digest_history(survey, leaves, dates, retold),
-        questions_digest=digest_questions(survey.items),
-    )
-
-
-def _digest_history(
-    survey: _StorySurvey,
-    leaves: list[_DayDigest],
-    dates: tuple[date, ...],
-    retold: Mapping[int, str],
-) -> str:
-    story = survey.require_story()
-    days = [
-        (leaf.day, at, leaf.digest, story.list_active_arcs(leaf.day))
-        for leaf, at in zip(leaves, dates, strict=True)
-    ]
-    fed = [(day, at, retold[day], arcs) for day, at, _, arcs in days if day in retold]
-    return digest_history(fed + days)
