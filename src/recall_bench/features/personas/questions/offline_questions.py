@@ -15,13 +15,15 @@ from recall_bench.features.personas.pass_request import OFFLINE
 from recall_bench.features.personas.questions.window import QuestionEntry, QuestionWindow
 from recall_bench.features.personas.simulator.draft import DraftQuestion
 from recall_bench.features.personas.simulator.ledger import LogPage, LogSentence
-from recall_bench.features.personas.simulator.questions import write_questions
+from recall_bench.features.personas.simulator.questions import find_side, write_questions
 from recall_bench.features.personas.simulator.world import World
 from recall_bench.features.personas.simulator.world_files import format_ledger
 from recall_bench.stories.lint.value_index import DayLog
 from recall_bench.stories.persona_files import DayFile, Layout, list_days
 from recall_bench.text.sentences import split_sentences
 from recall_bench.text.text_values import collect_topics, find_claims
+
+_TIMES = 4
 
 
 class EvidenceLocator:
@@ -106,7 +108,8 @@ class OfflineQuestionWriter:
         self._locator = EvidenceLocator(list_days(layout, [], []))
         for page in world.build_pages():
             self._locator.compare_page(page)
-        self._drafts = write_questions(world)
+        # A checkpoint a week asks for more than a story has by itself.
+        self._drafts = write_questions(world, times=_TIMES)
         self.ledger = format_ledger(world)
         """The content of ledger.jsonl, which belongs beside the questions."""
 
@@ -118,15 +121,15 @@ class OfflineQuestionWriter:
         for number, draft in enumerate(self._drafts):
             if (draft.category == BOUNDARY) == self._is_boundary:
                 groups.setdefault(draft.group or number, []).append(draft)
-        # One of each category in turn; denials and affirmations alternate.
-        buckets: dict[tuple[int, bool], list[list[DraftQuestion]]] = {}
+        # One of each category in turn; of those for a yes or a no, one of each.
+        buckets: dict[tuple[int, int], list[list[DraftQuestion]]] = {}
         for group in groups.values():
             first = group[0]
             is_timely = max(draft.known_from for draft in group) in range(
                 window.first, window.last + 1
             )
             if is_timely and all(self._locator.is_present(draft.evidence) for draft in group):
-                key = (CATEGORIES.index(first.category), first.reference.startswith("No"))
+                key = (CATEGORIES.index(first.category), find_side(first))
                 buckets.setdefault(key, []).append(group)
         entries: list[QuestionEntry] = []
         for row in zip_longest(*(buckets[key] for key in sorted(buckets))):

@@ -83,8 +83,11 @@ _NEAREST, _FARTHEST = 4, 220
 """Fewest and most days between two events whose order is asked."""
 
 
-def write_questions(world: World) -> list[DraftQuestion]:
-    """The selected questions, in the order in which they become answerable."""
+def write_questions(world: World, times: int = 1) -> list[DraftQuestion]:
+    """The selected questions, in the order in which they become answerable.
+
+    `times` as many as usual, as far as the world has them.
+    """
     context = DraftContext(world, RandomStream(world.seed, "questions"))
     drafts: list[DraftQuestion] = []
     for matter in world.matters:
@@ -96,11 +99,12 @@ def write_questions(world: World) -> list[DraftQuestion]:
     drafts += ask_shared_values(world.matters, context)
     drafts += ask_orders(world.matters, context)
     drafts += ask_tallies(world.matters, context)
-    return select_questions(drafts, world.options.days, RandomStream(world.seed, "selection"))
+    chance = RandomStream(world.seed, "selection")
+    return select_questions(drafts, world.options.days, chance, times)
 
 
 def select_questions(
-    drafts: Iterable[DraftQuestion], days: int, chance: RandomStream
+    drafts: Iterable[DraftQuestion], days: int, chance: RandomStream, times: int = 1
 ) -> list[DraftQuestion]:
     """Some drafts of every kind and window; what one window lacks, the next may make up."""
     groups: dict[object, list[DraftQuestion]] = defaultdict(list)
@@ -120,7 +124,7 @@ def select_questions(
     for kind, quota in _QUOTAS.items():
         owed = 0
         for window in range((days - 1) // WINDOW + 1):
-            owed = min(owed + quota, quota * _MAX_BACKLOG)
+            owed = min(owed + times * quota, times * quota * _MAX_BACKLOG)
             candidates = chance.shuffle(waiting[kind, window])
             if kind in _BALANCED:
                 candidates.sort(key=lambda group: answers[kind, group[0].reference])
@@ -137,6 +141,14 @@ def select_questions(
     _trim_sides(chosen, chance)
     selected = [draft for candidates in chosen.values() for group in candidates for draft in group]
     return sorted(selected, key=lambda draft: (draft.known_from, draft.kind, draft.text))
+
+
+def find_side(draft: DraftQuestion) -> int:
+    """1 for a question that wants a yes, 2 for one that wants a no, 0 for any other."""
+    for affirmed, denied in _BALANCED_SIDES[1:]:
+        if draft.kind in affirmed or draft.kind in denied:
+            return 1 if draft.kind in affirmed else 2
+    return 0
 
 
 def _trim_sides(chosen: Mapping[str, list[list[DraftQuestion]]], chance: RandomStream) -> None:
