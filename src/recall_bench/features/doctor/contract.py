@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
-from recall_bench.core.memory import MemorySystem, Offer, PortableSnapshots, get_worker_limit
+from recall_bench.core.memory import (
+    EraseScope,
+    MemorySystem,
+    Offer,
+    PortableSnapshots,
+    get_worker_limit,
+)
 from recall_bench.core.runtime import run_to_end
 from recall_bench.features.doctor.check_context import (
     CheckContext,
@@ -30,12 +36,8 @@ from recall_bench.features.doctor.isolation_checks import (
 from recall_bench.features.doctor.offer_checks import (
     NOT_OFFERED,
     check_consolidation,
-    check_delete,
-    check_delete_person,
-    check_delete_session,
-    check_forget,
+    check_erasure,
     check_reopening,
-    check_retention,
     check_stored,
 )
 from recall_bench.features.doctor.recall_checks import (
@@ -91,11 +93,7 @@ CHECKS = (
     ContractCheck("large-day", check_large_day, rests_on_recall=False),
     ContractCheck("errors", check_errors),
     ContractCheck("snapshots", check_snapshots),
-    ContractCheck(Offer.FORGET.value, check_forget),
-    ContractCheck(Offer.DELETE.value, check_delete),
-    ContractCheck(Offer.DELETE_SESSION.value, check_delete_session),
-    ContractCheck(Offer.DELETE_PERSON.value, check_delete_person),
-    ContractCheck(Offer.RETAIN.value, check_retention),
+    *(ContractCheck(scope.offer.value, partial(check_erasure, scope)) for scope in EraseScope),
     ContractCheck(Offer.STORED.value, check_stored),
     ContractCheck(Offer.CONSOLIDATE.value, check_consolidation),
     ContractCheck(Offer.REOPEN.value, check_reopening),

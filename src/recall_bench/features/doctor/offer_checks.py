@@ -13,7 +13,7 @@ from recall_bench.core.memory import (
     list_offers,
     reopen_memory,
 )
-from recall_bench.core.scenario import PRINCIPAL, Episode
+from recall_bench.core.scenario import PRINCIPAL
 from recall_bench.features.doctor.check_context import (
     CheckContext,
     CheckDoesNotApply,
@@ -29,43 +29,6 @@ _SESSION = "boat-club"
 _PERSON = "Mirabel Quast"
 _KEPT_DAYS = 10
 _LATE_DAY = 40
-
-
-async def check_forget(context: CheckContext) -> str:
-    """What is known of a subject is gone once it was asked to forget it."""
-    gone, other = context.make_fact(0), context.make_fact(1)
-    days = [_write_fact(1, gone), _write_fact(2, other)]
-    return await _check_erasure(context, days, (gone, other), EraseScope.FORGET, gone.subject)
-
-
-async def check_delete(context: CheckContext) -> str:
-    """An episode that is deleted by its id is gone."""
-    gone, other = context.make_fact(0), context.make_fact(1)
-    days = [_write_fact(1, gone), _write_fact(2, other)]
-    return await _check_erasure(context, days, (gone, other), EraseScope.DELETE, days[0].id)
-
-
-async def check_delete_session(context: CheckContext) -> str:
-    """A session that is deleted is gone."""
-    gone, other = context.make_fact(0), context.make_fact(1)
-    day = make_episode(1, write_day(1, gone.sentence, session=_SESSION))
-    days = [day.replace(session=_SESSION), _write_fact(2, other)]
-    return await _check_erasure(context, days, (gone, other), EraseScope.SESSION, _SESSION)
-
-
-async def check_delete_person(context: CheckContext) -> str:
-    """What a person said is gone once the person is deleted."""
-    gone, other = context.make_fact(0), context.make_fact(1)
-    sentence = f"{_PERSON} told us: {gone.sentence}"
-    days = [make_episode(1, write_day(1, sentence)), _write_fact(2, other)]
-    return await _check_erasure(context, days, (gone, other), EraseScope.PERSON, _PERSON)
-
-
-async def check_retention(context: CheckContext) -> str:
-    """What is older than a retention rule allows is gone."""
-    gone, other = context.make_fact(0), context.make_fact(1)
-    days = [_write_fact(1, gone), _write_fact(_LATE_DAY, other)]
-    return await _check_erasure(context, days, (gone, other), EraseScope.DAYS, str(_KEPT_DAYS))
 
 
 async def check_stored(context: CheckContext) -> str:
@@ -126,35 +89,39 @@ async def check_reopening(context: CheckContext) -> str:
     return "a fact is found after the memory was closed and reopened"
 
 
-def _write_fact(day: int, fact: StoryFact) -> Episode:
-    return make_episode(day, write_day(day, fact.sentence))
-
-
 def _require_offer(context: CheckContext, offer: Offer) -> None:
     if offer not in list_offers(context.system):
         raise CheckDoesNotApply(NOT_OFFERED)
 
 
-async def _check_erasure(
-    context: CheckContext,
-    days: Sequence[Episode],
-    facts: tuple[StoryFact, StoryFact],
-    scope: EraseScope,
-    value: str,
-) -> str:
-    gone, other = facts
+async def check_erasure(scope: EraseScope, context: CheckContext) -> str:
+    """What is erased in a scope is gone once that was asked for, and nothing else is."""
     _require_offer(context, scope.offer)
+    gone, other = context.make_fact(0), context.make_fact(1)
+    is_said, is_late = scope is EraseScope.PERSON, scope is EraseScope.DAYS
+    sentence = f"{_PERSON} told us: {gone.sentence}" if is_said else gone.sentence
+    session = _SESSION if scope is EraseScope.SESSION else None
+    day = make_episode(1, write_day(1, sentence, session=session or PRINCIPAL))
+    late = _LATE_DAY if is_late else 2
+    days = [day.replace(session=session), make_episode(late, write_day(late, other.sentence))]
+    value = {
+        EraseScope.FORGET: gone.subject,
+        EraseScope.DELETE: day.id,
+        EraseScope.SESSION: _SESSION,
+        EraseScope.PERSON: _PERSON,
+        EraseScope.DAYS: str(_KEPT_DAYS),
+    }[scope]
     memory = await context.open()
     await memory.feed_all(*days)
     if not isinstance(memory.memory, ErasingMemory):
         raise CheckDoesNotApply(NOT_OFFERED)
-    session = days[0].session or PRINCIPAL
-    if not (await memory.ask(gone.question, session)).contains(gone.marker):
+    asker = session or PRINCIPAL
+    if not (await memory.ask(gone.question, asker)).contains(gone.marker):
         raise CheckDoesNotApply(f"it does not find {gone.marker!r} before it is asked to erase it")
     await memory.require_fact(other, "before anything is erased")
     await context.call(f"erasing by {scope.value}", partial(memory.memory.erase, scope, value))
     await memory.settle()
-    if (await memory.ask(gone.question, session)).contains(gone.marker):
+    if (await memory.ask(gone.question, asker)).contains(gone.marker):
         raise ContractBroken(
             f"expected {gone.marker!r} to be gone after erasing by {scope.value} ({value!r}), but "
             "it is still found; erase it from every index, summary and cache"

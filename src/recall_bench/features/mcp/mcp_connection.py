@@ -53,9 +53,13 @@ class ServerGreeting:
 
     name: str
     version: str
-    tools: tuple[str, ...]
-    offered: tuple["Tool", ...] = ()
-    """The same tools, each with its description and the schema of its arguments."""
+    offered: tuple["Tool", ...]
+    """Each with its description and the schema of its arguments."""
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(tool.name for tool in self.offered)
 
 
 class HttpEndpoint:
@@ -457,7 +461,6 @@ async def _read_greeting(session: "ClientSession") -> ServerGreeting:
     return ServerGreeting(
         name="" if named is None else named.name,
         version="" if named is None else named.version,
-        tools=tuple(tool.name for tool in tools),
         offered=tuple(tools),
     )
 

@@ -51,62 +51,54 @@ class GrpcV1Service:
         self._today: str | None = None
         self._setups = 0
         self._changing = anyio.Lock()
-        self._handlers: dict[str, Callable[[Protobuf], Awaitable[dict[str, object]]]] = {
-            "Setup": self._setup,
-            "IngestDay": self._ingest,
-            "FinalizeIngestion": self._settle,
-            "Query": self._query,
-            "Teardown": self._teardown,
-            "Healthcheck": self._report_health,
-        }
 
     async def handle(self, method: str, received: Protobuf) -> Protobuf:
         """The response of a method."""
-        return load_messages()[f"{method}Response"](**await self._handlers[method](received))
+        reply: dict[str, object] = {}
+        match method:
+            case "Setup":
+                async with self._changing:
+                    await self._release()
+                    self._setups += 1
+                    request = wire.OpenRequest(scenario=f"setup-{self._setups}")
+                    opened = _expect_reply(wire.OpenReply, await self._host.handle(request))
+                    self._memory = opened.memory
+            case "IngestDay":
+                metadata = received.metadata
+                await self._host.handle(
+                    wire.IngestRequest(
+                        memory=self._require_memory(),
+                        day=received.day_number,
+                        id=f"day-{received.day_number:04}",
+                        date=metadata.date,
+                        content=received.content,
+                        arcs=tuple(metadata.active_arcs),
+                    )
+                )
+                self._today = metadata.date
+            case "FinalizeIngestion":
+                await self._host.handle(wire.SettleRequest(memory=self._require_memory()))
+            case "Query":
+                reply["answer"] = await self._answer(received.question)
+            case "Teardown":
+                async with self._changing:
+                    await self._release()
+            case "Healthcheck":
+                reply = {"name": self._host.system.card.name, "ready": True}
+        return load_messages()[f"{method}Response"](**reply)
 
-    async def _setup(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
-        async with self._changing:
-            await self._release()
-            self._setups += 1
-            request = wire.OpenRequest(scenario=f"setup-{self._setups}")
-            self._memory = _expect_reply(wire.OpenReply, await self._host.handle(request)).memory
-        return {}
-
-    async def _ingest(self, received: Protobuf) -> dict[str, object]:
-        day, metadata = received.day_number, received.metadata
-        await self._host.handle(
-            wire.IngestRequest(
-                memory=self._require_memory(),
-                day=day,
-                id=f"day-{day:04}",
-                date=metadata.date,
-                content=received.content,
-                arcs=tuple(metadata.active_arcs),
-            )
-        )
-        self._today = metadata.date
-        return {}
-
-    async def _settle(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
-        await self._host.handle(wire.SettleRequest(memory=self._require_memory()))
-        return {}
-
-    async def _query(self, received: Protobuf) -> dict[str, object]:
+    async def _answer(self, text: str) -> str:
         memory = self._require_memory()
         if self._today is None:
             raise UsageError("the date is unknown: call IngestDay before the first Query")
         request = wire.AskRequest(
             memory=memory,
-            question=received.question,
-            id=hash_question_id("", received.question),
+            question=text,
+            id=hash_question_id("", text),
             date=self._today,
             session=PRINCIPAL,
         )
-        reply = _expect_reply(wire.AnswerReply, await self._host.handle(request))
-        return {"answer": await self._extract_text(request, reply)}
-
-    async def _extract_text(self, request: wire.AskRequest, reply: wire.AnswerReply) -> str:
-        answer = decode_answer(reply)
+        answer = decode_answer(_expect_reply(wire.AnswerReply, await self._host.handle(request)))
         if isinstance(answer, Answer):
             return answer.text
         if self._reader is None:
@@ -115,14 +107,6 @@ class GrpcV1Service:
                 "has only answers"
             )
         return (await self._reader.read(decode_question(request, ""), answer.passages)).text
-
-    async def _teardown(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
-        async with self._changing:
-            await self._release()
-        return {}
-
-    async def _report_health(self, received: Protobuf) -> dict[str, object]:  # noqa: ARG002
-        return {"name": self._host.system.card.name, "ready": True}
 
     async def _release(self) -> None:
         memory, self._memory, self._today = self._memory, None, None

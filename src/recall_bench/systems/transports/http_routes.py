@@ -4,6 +4,7 @@ Fields in the path are not in the body, and a message without other fields has n
 a status of 400 or more with a `WireFault` as its body; without such a body the status alone counts.
 """
 
+import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -55,6 +56,12 @@ class HttpRoute:
     def path_fields(self) -> tuple[str, ...]:
         """The fields of the request in the path."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+
+    def match_path(self, path: str) -> dict[str, str] | None:
+        """The fields in a still quoted path; None if it is another one."""
+        pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path)
+        match = re.fullmatch(pattern, path)
+        return match and {name: unquote(text) for name, text in match.groupdict().items()}
 
     @property
     def has_body(self) -> bool:
@@ -122,7 +129,7 @@ def decode_request(method: str, path: str, body: bytes) -> tuple[HttpRoute, Requ
 def _find_route(method: str, path: str) -> tuple[HttpRoute, dict[str, str]]:
     allow = []
     for endpoint in ROUTES:
-        names = _match_path(endpoint.path, path)
+        names = endpoint.match_path(path)
         if names is None:
             continue
         if endpoint.method == method:
@@ -133,19 +140,6 @@ def _find_route(method: str, path: str) -> tuple[HttpRoute, dict[str, str]]:
     raise UnknownRoute(
         404, f"there is nothing at {path}; see the OpenAPI document for what there is"
     )
-
-
-def _match_path(template: str, path: str) -> dict[str, str] | None:
-    expected, parts = template.split("/"), path.split("/")
-    if len(expected) != len(parts):
-        return None
-    names = {}
-    for want, have in zip(expected, parts, strict=True):
-        if want.startswith("{") and have:
-            names[want[1:-1]] = unquote(have)
-        elif want != have:
-            return None
-    return names
 
 
 def encode_reply(reply: Reply) -> bytes:

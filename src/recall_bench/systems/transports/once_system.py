@@ -4,7 +4,6 @@ We write the folder, one file a day; the program searches it. What it writes the
 say, is kept between questions and is not copied.
 """
 
-import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ import msgspec
 
 from recall_bench.core.child_process import quote_bytes
 from recall_bench.core.errors import NotAnAnswer, SystemGone, UsageError
-from recall_bench.core.folders import TemporaryFolders
+from recall_bench.core.folders import TemporaryFolders, copy_file
 from recall_bench.core.memory import Asker, Clock, Passage, RetrievalReply, SystemCard
 from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
@@ -156,8 +155,6 @@ class OnceMemory:
         text = f"---\ndate: {date}\nday: {episode.day}\n---\n\n{episode.text}"
         try:
             path.write_text(text, encoding="utf-8", newline="")
-            # Copies share these files, so they must not change.
-            path.chmod(0o444)
         except OSError as error:
             raise SystemGone(
                 f"{path.name} cannot be written for {self._system.program.name} "
@@ -203,20 +200,12 @@ class OnceMemory:
         return RetrievalReply(passages=tuple(map(self._build_passage, hits)))
 
     async def copy(self) -> "OnceMemory":
-        """A memory of the same days, in a folder with hard links to their files."""
+        """A memory of copies of the same days."""
         folder = self._system.folders.make()
         for day in self.ids:
             name = f"day-{day:04}.md"
             try:
-                source = self.home / name
-                target = folder / name
-                try:
-                    os.link(source, target)
-                except FileNotFoundError:
-                    raise
-                except OSError:
-                    # A file system without hard links, or with too many to this file.
-                    shutil.copy2(source, target)
+                copy_file(self.home / name, folder / name)
             except FileNotFoundError as error:
                 raise SystemGone(
                     f"{name} was removed from the folder {self._system.program.name} was given; "
