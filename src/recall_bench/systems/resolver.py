@@ -41,12 +41,13 @@ def resolve_system(settings: Settings) -> MemorySystem:
                 "--agent-model: is for a memory under the loop agent; write --adapter "
                 f"loop:{settings.adapter}, or leave it out"
             )
-        return _resolve_memory(settings)
+        return resolve_memory(settings)
     except SystemFault as fault:
         raise SystemGone(f"{fault}; when that is fixed, run the same command again") from fault
 
 
-def _resolve_memory(settings: Settings) -> MemorySystem:
+def resolve_memory(settings: Settings) -> MemorySystem:
+    """The memory that the settings name, without an agent over it."""
     if settings.system_embedder or settings.system_reranker:
         _refuse_unused_models(settings.adapter)
     if settings.endpoint or settings.has_endpoint_models:
@@ -173,11 +174,6 @@ def _build_by_form(form: str, settings: Settings) -> MemorySystem:
             raise UsageError(f"{settings.adapter}: no feature that knows {form}: is installed")
         build = cast("Callable[[Settings], MemorySystem]", load_target(target))
     return build(settings)
-
-
-def build_memory_of(settings: Settings) -> MemorySystem:
-    """The memory that the settings name, without an agent over it."""
-    return _resolve_memory(settings)
 
 
 def _build_command_system(settings: Settings) -> MemorySystem:

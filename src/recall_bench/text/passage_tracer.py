@@ -146,7 +146,10 @@ class PassageTracer:
     def _decide_place(self, key: tuple[str, _Place], fed: int) -> _Place:
         text, claim = _PassageText(key[0]), key[1]
         if claim is not None and self._get_episode_text(claim).contains_most(text):
-            if len(text.words) < SHORT_SHINGLE and not self._has_line(text, claim):
+            if (
+                len(text.words) < SHORT_SHINGLE
+                and text.plain not in self._get_episode_text(claim).lines
+            ):
                 # A word that is in other episodes too says nothing about the one that is named.
                 return claim if self._is_only_in(text, claim, fed) else self._find_quote(text, fed)
             sure: _Place = claim
@@ -158,9 +161,6 @@ class PassageTracer:
             self._sure.clear()
         self._sure[key] = sure
         return sure
-
-    def _has_line(self, text: "_PassageText", place: int) -> bool:
-        return self._get_episode_text(place).has_line(text.plain)
 
     def _is_only_in(self, text: "_PassageText", place: int, fed: int) -> bool:
         """Whether no other episode that was fed contains these words."""
@@ -294,12 +294,9 @@ class _EpisodeText:
     def words(self) -> str:
         return _join_words(_WORD.findall(self._plain.lower()))
 
-    def has_line(self, plain: str) -> bool:
-        """Whether a text is a whole turn or line of the episode."""
-        return plain in self._lines
-
     @cached_property
-    def _lines(self) -> frozenset[str]:
+    def lines(self) -> frozenset[str]:
+        # The whole turns and lines of the episode.
         lines = (*self._text.splitlines(), *(turn.text for turn in self._turns))
         return frozenset(" ".join(line.split()) for line in lines)
 

@@ -5,8 +5,6 @@ texts of datasets, `date_spans` questions. All are built from the parts here. Th
 written for exact case; a reader may put them into a group that ignores case.
 """
 
-from decimal import Decimal
-
 from recall_bench.text.cued_pattern import CuedPattern
 
 MONTHS = (
@@ -53,15 +51,6 @@ def scale_number(number: str, scale: str | None) -> float:
     """Return a number with its scale word or letter applied: `2.5 million`."""
     factor = _SCALE_FACTORS[scale.strip()[0].lower()] if scale else 1.0
     return float(number.replace(",", "")) * factor
-
-
-def find_precision(written: str) -> Decimal:
-    """Return the unit of a number's last digit, without trailing zeros: 10 for 640, 0.1 for 1.2."""
-    plain = written.replace(",", "")
-    if "." in plain:
-        return Decimal(1).scaleb(-len(plain.partition(".")[2]))
-    zeros = len(plain) - len(plain.rstrip("0"))
-    return Decimal(1).scaleb(min(zeros, len(plain) - 1))
 
 
 def normalise_clock(hour: str, minute: str, half: str | None) -> tuple[str, str]:

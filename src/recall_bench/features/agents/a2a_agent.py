@@ -71,11 +71,6 @@ class PeerDialect:
             return message | {"kind": "message", "parts": [{"kind": "text", "text": text}]}
         return message | {"parts": [{"text": text}]}
 
-    def build_configuration(self) -> dict[str, object]:
-        """The form of the reply: text, and complete, which is the default in 1.0."""
-        waits = {"blocking": True} if self is V0_3 else {}
-        return {"acceptedOutputModes": ["text/plain"], **waits}
-
 
 V1_0 = PeerDialect(
     version="1.0",
@@ -144,7 +139,7 @@ async def connect_a2a_agent(
         },
         caveats=tuple(_list_caveats(settings, peer, is_alone=is_alone)),
     )
-    client.note_origin(peer.url, f"the agent's card at {peer.place}")
+    client.origins[peer.url] = f"the agent's card at {peer.place}"
     channel = PeerChannel(client, settings, peer)
     return AgentSystem(channel, settings, card, copies=False, max_shards=1)
 
@@ -303,7 +298,10 @@ class PeerChannel(AgentChannel):
         if self._settings.metadata:
             message["metadata"] = fill_places(dict(self._settings.metadata), places)
         dialect = self._card.dialect
-        params = {"message": message, "configuration": dialect.build_configuration()}
+        # The reply is wanted complete, which is the default in 1.0.
+        waits = {"blocking": True} if dialect is V0_3 else {}
+        configuration = {"acceptedOutputModes": ["text/plain"], **waits}
+        params = {"message": message, "configuration": configuration}
         method = dialect.stream if self._settings.stream else dialect.send
         outcome = PeerOutcome(max_steps=self._settings.max_steps)
         async with self._call(method, params, places) as response:

@@ -63,14 +63,11 @@ class AgentClient:
             map(is_private, headers.values())
         )
         self._client: httpx.AsyncClient | None = None
-        self._origins: dict[str, str] = {}
-
-    def note_origin(self, url: str, origin: str) -> None:
-        """Name where an address comes from in messages about it: the user has not written it."""
-        self._origins[url] = origin
+        self.origins: dict[str, str] = {}
+        """Where addresses that the user has not written come from, for messages about them."""
 
     def _describe_address(self, url: str) -> str:
-        origin = self._origins.get(url)
+        origin = self.origins.get(url)
         return f"{strip_credentials(url)}{'' if origin is None else f' (from {origin})'}"
 
     async def get(self, url: str) -> tuple[int, bytes]:
@@ -122,7 +119,7 @@ class AgentClient:
             raise SystemGone(
                 f"nothing can be reached at {self._describe_address(url)}: "
                 f"{explain_transport_error(error)}; "
-                f"{'correct that address, or ' * (url in self._origins)}"
+                f"{'correct that address, or ' * (url in self.origins)}"
                 "start the agent and run the same command again"
             ) from error
         except httpx.TransportError as error:

@@ -160,7 +160,7 @@ class ServiceErrors:
             raise self._translate_refusal(error) from None
 
     def _translate_refusal(self, error: Exception) -> Exception:
-        status = get_http_status(error)
+        status = int(getattr(error, "status_code", 0) or getattr(error, "status", 0) or 0) or None
         body = getattr(error, "body", None)
         text = self._redact_key(str(error if body is None else body))[:_QUOTE_CHARS]
         if status not in BUSY_STATUSES:
@@ -170,12 +170,6 @@ class ServiceErrors:
 
     def _redact_key(self, text: str) -> str:
         return Redactor((self.key,)).redact_secrets(text) if self.key else text
-
-
-def get_http_status(error: Exception) -> int | None:
-    """The HTTP status in an SDK's error."""
-    status = getattr(error, "status_code", None) or getattr(error, "status", None)
-    return int(status) if status else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ _REACH: Mapping[Period, timedelta] = {
 
 
 def build_test(scope: EraseScope, value: str, latest: date | None) -> EntryTest:
-    """The test of the chunks that a request to erase names."""
+    """The test of the chunks that a request names; UsageError if it names no number of days."""
     match scope:
         case EraseScope.FORGET:
             stems = list_stems(value, is_question=True)
@@ -48,16 +48,10 @@ def build_test(scope: EraseScope, value: str, latest: date | None) -> EntryTest:
             is_named = bool(value.strip())
             return lambda _, chunk: is_named and bool(name.search(chunk.search_text.casefold()))
         case EraseScope.DAYS:
-            oldest = compute_oldest_date(value, latest)
+            days, oldest = parse_kept_days(value), date.min
+            if latest is not None and days < latest.toordinal():
+                oldest = latest - timedelta(days=days)
             return lambda document, _: document.on < oldest
-
-
-def compute_oldest_date(value: str, latest: date | None) -> date:
-    """The oldest date that a retention rule keeps; UsageError if it names no number of days."""
-    days = parse_kept_days(value)
-    if latest is None or days >= latest.toordinal():
-        return date.min
-    return latest - timedelta(days=days)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

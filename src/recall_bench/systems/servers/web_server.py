@@ -47,7 +47,8 @@ async def serve_application(
         try:
             await started.wait()
             if ready is not None:
-                ready(format_url(taken))
+                name, port = taken.getsockname()[:2]
+                ready(f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}")
             await anyio.sleep_forever()
         finally:
             if stop is not None:
@@ -90,12 +91,6 @@ def bind_socket(address: str) -> socket.socket:
         raise UsageError(
             f"cannot serve at {address} ({error.strerror}); choose another address"
         ) from error
-
-
-def format_url(taken: socket.socket) -> str:
-    """The URL of a bound socket."""
-    name, port = taken.getsockname()[:2]
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
 def _build_server(application: "ASGIApp") -> "tuple[uvicorn.Server, anyio.Event, anyio.Event]":

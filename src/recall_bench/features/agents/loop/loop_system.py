@@ -54,7 +54,7 @@ from recall_bench.features.agents.loop.loop_agent import (
 )
 from recall_bench.features.agents.loop.reference_tools import NoteBook, ReferenceTools
 from recall_bench.systems.models.target import resolve_model
-from recall_bench.systems.resolver import build_memory_of
+from recall_bench.systems.resolver import resolve_memory
 
 
 @dataclass(slots=True, eq=False)
@@ -371,7 +371,7 @@ def build_named_loop(settings: Settings) -> MemorySystem:
             "--agent-model: no model of this name; write provider:model, file.py[:name], "
             "command:PROGRAM or folder:DIR"
         )
-    inner = build_memory_of(replace(settings, adapter=name, agent_model=None))
+    inner = resolve_memory(replace(settings, adapter=name, agent_model=None))
     if isinstance(inner, EvidenceControl | PassageControl):
         raise UsageError(
             f"--adapter: {inner.card.name} is a control that is given the evidence, so an agent "
