@@ -46,7 +46,7 @@ async def test_while_its_loop_is_closed_they_are_the_same_request() -> None:
 @pytest.mark.usefixtures("_command")
 async def test_later_ones_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
-    monkeypatch.setattr(signals.os, "_exit", ended.append)
+    monkeypatch.setattr("os._exit", ended.append)
     with anyio.CancelScope() as scope, cancel_on_signals(scope):
         os.kill(os.getpid(), signal.SIGTERM)
         await anyio.sleep_forever()
