@@ -345,8 +345,10 @@ class Experiment:
 
     def _find_known_outcome(self, cell: ExperimentCell, job: Job) -> CellOutcome | None:
         """Return the outcome of a cell that needs no work, or may do none; None if it is run."""
-        if not (self.rewrites or job.settings.retry_errors) and is_run_finished(cell.folder):
-            return CellOutcome(cell=cell, result=_read_result(job), was_finished=True)
+        if not (self.rewrites or job.settings.retry_errors):
+            folder = open_finished(cell.folder)
+            if folder is not None:
+                return CellOutcome(cell=cell, result=_read_result(job, folder), was_finished=True)
         if self.budget is not None and (spent := self.budget.exhausted) is not None:
             return _skip_cell(
                 cell, BudgetSpent(f"{spent}; run again with a higher limit to continue")
@@ -415,17 +417,22 @@ def require_result(outcome: CellOutcome) -> RunResult:
     return outcome.result
 
 
+def open_finished(path: Path) -> RunFolder | None:
+    """Open the finished run in a folder; None if it holds none."""
+    journal = path / JOURNAL
+    if not journal.exists() or next(read_events(journal), None) is None:
+        return None
+    folder = RunFolder.open(path)
+    return folder if folder.is_finished else None
+
+
 def is_run_finished(folder: Path) -> bool:
     """Whether the folder holds a finished run."""
-    journal = folder / JOURNAL
-    if not journal.exists() or next(read_events(journal), None) is None:
-        return False
-    return RunFolder.open(folder).is_finished
+    return open_finished(folder) is not None
 
 
-def _read_result(job: Job) -> RunResult:
+def _read_result(job: Job, folder: RunFolder) -> RunResult:
     """Read the result of a finished job from its folder; only missing files are written."""
-    folder = RunFolder.open(job.folder)
     summary = summarise(folder)
     if lacks_views(job.settings, folder.path):
         write_views(job.settings, folder, summary)

@@ -61,11 +61,6 @@ class _ItemCells(NamedTuple):
         numbers = [places.setdefault(_get_cell(item), len(places)) for item in items]
         return cls(tuple(places), tuple(numbers))
 
-    def count_items(self, items: Iterable[int]) -> dict[_CellKey, int]:
-        """Count the questions of each cell, given their indices."""
-        counts = Counter([self.numbers[item] for item in items])
-        return {self.keys[number]: count for number, count in counts.items()}
-
 
 class RunStatus(StrEnum):
     """Whether the scores of a run may be quoted."""
@@ -283,11 +278,8 @@ def _count_checkpoint(
     is_settled: bool,
 ) -> CheckpointSummary:
     point = states.checkpoint_plans[row]
-    tallies = _tally_cells(states, row, cells)
-    if boundary is not None:
-        _add_leaks(tallies, states, row, cells, boundary)
-    eligible = cells.count_items(point.eligible)
-    categories = _merge_by_place(tallies, eligible, 0)
+    tallies = _tally_cells(states, row, cells, boundary)
+    categories = _merge_by_place(tallies, 0)
     # The files of an imported run lack the questions that were not asked, and may count them.
     for name, count in states.eligible.get(point.checkpoint.label, {}).items():
         categories[name] = structs.replace(categories.get(name, TrialTally()), eligible=count)
@@ -300,8 +292,8 @@ def _count_checkpoint(
         cutoff=point.cutoff,
         overall=overall,
         categories=categories,
-        difficulties=_merge_by_place(tallies, eligible, 1),
-        disclosures=_merge_by_place(tallies, eligible, 2),
+        difficulties=_merge_by_place(tallies, 1),
+        disclosures=_merge_by_place(tallies, 2),
         new_days=states.count_new_days(row),
         new=point.new,
         older=point.older,
@@ -311,40 +303,34 @@ def _count_checkpoint(
     )
 
 
-def _tally_cells(states: ScenarioStates, row: int, cells: _ItemCells) -> dict[_CellKey, TrialTally]:
-    """Tally the trials of each cell; equal states are unpacked once."""
-    grid, items, numbers = states.grid, states.checkpoint_plans[row].asked, cells.numbers
+def _tally_cells(
+    states: ScenarioStates, row: int, cells: _ItemCells, boundary: BoundaryReading | None
+) -> dict[_CellKey, TrialTally]:
+    """Tally the trials and the eligible questions of each cell; equal states are unpacked once."""
+    grid, point, numbers = states.grid, states.checkpoint_plans[row], cells.numbers
     counts: Counter[int] = Counter()
     for repeat in range(states.repeats):
         start = states.compute_slot(row, repeat, 0)
         # A state is a byte.
-        counts.update([numbers[item] << 8 | grid[start + item] for item in items])
+        counts.update([numbers[item] << 8 | grid[start + item] for item in point.asked])
     groups: dict[int, dict[TrialStatus, int]] = {}
     for key, count in counts.items():
         groups.setdefault(key >> 8, {})[unpack_status(key & 255)] = count
-    return {cells.keys[number]: tally_states(group) for number, group in groups.items()}
-
-
-def _add_leaks(
-    tallies: dict[_CellKey, TrialTally],
-    states: ScenarioStates,
-    row: int,
-    cells: _ItemCells,
-    boundary: BoundaryReading,
-) -> None:
-    """Add the leaks of one checkpoint to the tallies of its cells."""
     guarded: Counter[int] = Counter()
     leaked: dict[int, list[TrialStatus]] = {}
-    for repeat, item in states.list_owed_trials(row):
+    for repeat, item in () if boundary is None else states.list_owed_trials(row):
         slot = states.compute_slot(row, repeat, item)
-        if slot in boundary.guarded:
-            guarded[cells.numbers[item]] += 1
-        if slot in boundary.leaked:
-            status = states.get_status(row, repeat, item)
-            leaked.setdefault(cells.numbers[item], []).append(status)
-    for number, count in guarded.items():
-        cell = cells.keys[number]
-        tallies[cell] = add_leaks(tallies[cell], count, leaked.get(number, ()))
+        if boundary is not None and slot in boundary.guarded:
+            guarded[numbers[item]] += 1
+        if boundary is not None and slot in boundary.leaked:
+            leaked.setdefault(numbers[item], []).append(unpack_status(grid[slot]))
+    eligible = Counter([numbers[item] for item in point.eligible])
+    tallies: dict[_CellKey, TrialTally] = {}
+    for number in (*eligible, *groups):
+        tally = tally_states(groups.get(number, {}))
+        tally = add_leaks(tally, guarded[number], leaked.get(number, ()))
+        tallies[cells.keys[number]] = structs.replace(tally, eligible=eligible[number])
+    return tallies
 
 
 def is_over_budget(tally: TrialTally, budget: float) -> bool:
@@ -363,22 +349,10 @@ def _get_cell(item: Item) -> _CellKey:
     return truth.category, truth.difficulty, disclosed and disclosed.value
 
 
-def _merge_by_place(
-    tallies: Mapping[_CellKey, TrialTally], eligible: Mapping[_CellKey, int], place: int
-) -> dict[str, TrialTally]:
-    parts: dict[str, list[TrialTally]] = {}
-    counts: Counter[str] = Counter()
-    for cell, count in eligible.items():
-        if (name := cell[place]) is not None:
-            counts[name] += count
-            parts.setdefault(name, [])
-    for cell, tally in tallies.items():
-        if (name := cell[place]) is not None:
-            parts.setdefault(name, []).append(tally)
-    return {
-        name: structs.replace(sum_tallies(group), eligible=counts[name])
-        for name, group in parts.items()
-    }
+def _merge_by_place(tallies: Mapping[_CellKey, TrialTally], place: int) -> dict[str, TrialTally]:
+    return _merge_tallies(
+        {name: tally} for cell, tally in tallies.items() if (name := cell[place]) is not None
+    )
 
 
 def _summarise_persona(folder: RunFolder, scenario: str) -> PersonaSummary:
@@ -410,10 +384,7 @@ def _summarise_persona(folder: RunFolder, scenario: str) -> PersonaSummary:
 def _summarise_disclosures(
     states: ScenarioStates, checkpoints: Iterable[CheckpointSummary]
 ) -> dict[str, DisclosureSummary]:
-    tallies: dict[str, TrialTally] = {}
-    for part in checkpoints:
-        for name, tally in part.disclosures.items():
-            tallies[name] = tallies.get(name, TrialTally()) + tally
+    tallies = _merge_tallies(part.disclosures for part in checkpoints)
     items = {item for point in states.checkpoint_plans for item in point.asked}
     kinds = [_get_cell(states.items[item])[2] for item in items]
     return {
@@ -444,9 +415,9 @@ def _merge_checkpoints(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSu
             checkpoint=parts[0].checkpoint,
             cutoff=max(part.cutoff for part in parts),
             overall=sum_tallies(part.overall for part in parts),
-            categories=_merge_tallies([part.categories for part in parts]),
-            difficulties=_merge_tallies([part.difficulties for part in parts]),
-            disclosures=_merge_tallies([part.disclosures for part in parts]),
+            categories=_merge_tallies(part.categories for part in parts),
+            difficulties=_merge_tallies(part.difficulties for part in parts),
+            disclosures=_merge_tallies(part.disclosures for part in parts),
             new_days=sum(part.new_days for part in parts),
             new=sum(part.new for part in parts),
             older=sum(part.older for part in parts),
