@@ -249,7 +249,7 @@ class _Ratio(NamedTuple):
 def _estimate_ratios(ratios: Sequence[_Ratio]) -> list[Estimate]:
     """Estimate ratios; those with the same number of clusters are resampled together."""
     clusters = [each.list_clusters() for each in ratios]
-    found = _resample_clusters([each for units in clusters for each in units])
+    found = _resample_clusters([unit for units in clusters for unit in units])
     return [
         _make_estimate(ratio, [found[each.key] for each in units])
         for ratio, units in zip(ratios, clusters, strict=True)
@@ -353,8 +353,8 @@ def _compute_intervals(wanted: Sequence[_Clusters], draws: _Draws) -> list[Inter
         is_defined = np.isfinite(left_out).all(axis=1)
         values = np.array([wanted[number].value for number in numbers])
         ends = compute_bcas(values[is_defined], ratios[is_defined], left_out[is_defined])
-        for number, each in zip(np.array(numbers)[is_defined].tolist(), ends, strict=True):
-            found[number] = each
+        for number, end in zip(np.array(numbers)[is_defined].tolist(), ends, strict=True):
+            found[number] = end
     return found
 
 

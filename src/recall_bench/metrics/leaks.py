@@ -109,5 +109,5 @@ def count_refusals(verdicts: Iterable[tuple[Finding, ...] | None]) -> Refusals:
     """Count the refusals among the findings of judged answers; None for a judge without any."""
     said = list(verdicts)
     findings = [found for found in said if found is not None]
-    refused = sum(bool(_DECLINING & set(found)) for found in findings)
+    refused = sum(bool(_DECLINING & set(finding)) for finding in findings)
     return Refusals(len(findings), refused, len(said) - len(findings))

@@ -76,8 +76,8 @@ def build_cohort(series: Iterable[AskSeries], *, failures: int = 1) -> FactCohor
     if failures < 1:
         raise UsageError(f"a fact cannot be lost after {failures} failures; it takes 1 or more")
     lifetimes, never = [], 0
-    for each in series:
-        lifetime = _measure_lifetime(each, failures)
+    for sery in series:
+        lifetime = _measure_lifetime(sery, failures)
         if lifetime is None:
             never += 1
         else:

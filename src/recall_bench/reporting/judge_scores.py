@@ -123,7 +123,7 @@ def compare_by_judge(
 
 def classify_order(differences: Sequence[JudgedDifference]) -> OrderAgreement:
     """Classify what the judges say about the order."""
-    certain = {each.direction for each in differences if each.is_significant}
+    certain = {difference.direction for difference in differences if difference.is_significant}
     if len(certain) > 1:
         return OrderAgreement.CONTRADICTED
     if {1, -1} <= {each.direction for each in differences} and certain:
@@ -135,7 +135,7 @@ def classify_order(differences: Sequence[JudgedDifference]) -> OrderAgreement:
 
 def describe_order(differences: Sequence[JudgedDifference], first: str, second: str) -> str:
     """What the judges say about the order of two systems, in a sentence."""
-    certain = [each for each in differences if each.is_significant]
+    certain = [difference for difference in differences if difference.is_significant]
     both, said = f"{first} and {second}", "; ".join(map(str, differences))
     match classify_order(differences):
         case OrderAgreement.CONTRADICTED:
@@ -161,7 +161,7 @@ def describe_orders(
     differences: Mapping[str, Sequence[JudgedDifference]], base: str
 ) -> tuple[str, ...]:
     """Say for which systems the order with the base depends on the judge, or that none does."""
-    judged = {name: each for name, each in differences.items() if len(each) > 1}
+    judged = {name: difference for name, difference in differences.items() if len(difference) > 1}
     unlike = [
         format_sentence(describe_order(each, base, name))
         for name, each in judged.items()

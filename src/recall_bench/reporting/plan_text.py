@@ -62,7 +62,7 @@ def _render_components(outline: Outline) -> Iterator[str]:
     yield from _format_fact("Judge", judge)
     if outline.reader is not None:
         yield from _format_fact("Reader", outline.reader)
-    names = ", ".join(each.id for each in outline.personas[:2])
+    names = ", ".join(persona.id for persona in outline.personas[:2])
     more = len(outline.personas) - 2
     names += f" and {more} more" if more > 0 else ""
     yield from _format_fact("Personas", f"{names}; dataset {outline.dataset[:8]}")

@@ -28,7 +28,7 @@ JUDGED = "judged right"
 
 def select_measures(ranking: Ranking, depth: int) -> tuple[RetrievalMeasure, ...]:
     """The measures of a ranking, for replies of which this many passages are looked at."""
-    return tuple(each for each in list_measures(depth) if each.family in ranking.families)
+    return tuple(measure for measure in list_measures(depth) if measure.family in ranking.families)
 
 
 def score_ranking(
@@ -41,7 +41,9 @@ def score_ranking(
     """The figures of what was returned at one level; none where the question does not count."""
     if gold:
         level = ranking.level
-        delivered = [part for each in passages for part in _split_passage(level, scenario, each)]
+        delivered = [
+            part for passage in passages for part in _split_passage(level, scenario, passage)
+        ]
         placed = drop_repeats(delivered) if ranking.is_distinct else delivered
         return label_figures(level, score_all(counted, placed, gold))
     if ranking.empty is not None:
@@ -100,7 +102,7 @@ def score_outcome(
     has_answer = item.truth.is_answerable
     if methodology.needs_answer and has_answer and is_abstention(text or ""):
         value = 0.0
-    found = [str(each) for each in outcome.verdict.findings]
+    found = [str(finding) for finding in outcome.verdict.findings]
     counted = {name: float(name in found) for name in methodology.counts}
     return {name: 1.0 - value if category in methodology.unwanted else value, **counted}
 

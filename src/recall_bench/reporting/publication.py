@@ -160,7 +160,7 @@ def _load_sessions(
             continue
         cited = {each.day for item in scenario.items for each in item.truth.evidence}
         found[scenario.id] = {
-            each.day: each.text for each in scenario.episodes if each.day in cited
+            episode.day: episode.text for episode in scenario.episodes if episode.day in cited
         }
     missing = None if len(found) == len(digests) else f"{place} lacks some histories of the run"
     return found, missing

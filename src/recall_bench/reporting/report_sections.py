@@ -284,7 +284,7 @@ def _describe_rate(
     slope = format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
     yield Fact("", f"trend: {at_start}{slope}")
     forecasts, missing = select_forecasts(line)
-    words = [format_prediction(each, scale=100, digits=1, unit=" %") for each in forecasts]
+    words = [format_prediction(forecast, scale=100, digits=1, unit=" %") for forecast in forecasts]
     ahead = [f"forecast: {' · '.join(words)}"] if words else []
     ahead += [missing] if missing else []
     last = f"nothing was measured beyond {line.last_day:,.0f} days"

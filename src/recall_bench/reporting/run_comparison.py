@@ -223,7 +223,7 @@ def compare_runs(
         is_stub=any(folder.plan.judge.name == STUB for folder in folders),
         runs=runs,
         contrasts=tuple(contrasts.values()),
-        conclusions=tuple(describe_conclusion(each, runs) for each in contrasts.values()),
+        conclusions=tuple(describe_conclusion(contrast, runs) for contrast in contrasts.values()),
         ranking=_rank_runs(letters, tables, pairs, resamples) if len(tables) > 2 else (),
         seed=SEED,
         score=tables[0].scale,
@@ -352,7 +352,7 @@ def _rank_runs(
 ) -> tuple[RunRank, ...]:
     """Rank by the trials that all runs have a mark for; empty if there are none."""
     common = frozenset.intersection(
-        *(frozenset(table.points) for table in tables), *(found.trials for found in pairs)
+        *(frozenset(table.points) for table in tables), *(pair.trials for pair in pairs)
     )
     ranks: list[RunRank] = []
     for letter, table in zip(letters, tables, strict=True):

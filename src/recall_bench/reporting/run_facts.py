@@ -125,7 +125,7 @@ def _format_tokens(usage: Usage) -> str:
 def _describe_health(diagnosis: Diagnosis | None) -> str:
     if diagnosis is None:
         return "not diagnosed (run `recall-bench doctor`)"
-    checks = ", ".join(dict.fromkeys(each.check for each in diagnosis.complaints))
+    checks = ", ".join(dict.fromkeys(complaint.check for complaint in diagnosis.complaints))
     health = f"{diagnosis.health.value}, diagnosed {diagnosis.at:%Y-%m-%d}"
     return f"{health}: {checks} (recall-bench doctor explains them)" if checks else health
 
@@ -203,7 +203,7 @@ def _describe_refusals(boundary: BoundaryCounts) -> str:
     together = boundary.over_refusal
     if not together.measured:
         return f"not measured: the judge reports no findings ({together.judged} answers)"
-    kinds = [(kind.value, found) for kind, found in boundary.refusals.items()]
+    kinds = [(kind.value, refusal) for kind, refusal in boundary.refusals.items()]
     if len(kinds) > 1:
         kinds.append(("together", together))
     return " · ".join(f"{name} {_format_refusals(found)}" for name, found in kinds)

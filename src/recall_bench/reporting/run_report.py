@@ -188,9 +188,9 @@ def _check_others(folder: RunFolder, summary: Summary, beside: Sequence[RunFolde
         seen[identify_answers(other)] = other
         _require_valid(other, summarise(other))
         found = [
-            each
-            for each in find_differences(folder.plan, other.plan)
-            if each.what not in _COMPARABLE_CONDITIONS
+            difference
+            for difference in find_differences(folder.plan, other.plan)
+            if difference.what not in _COMPARABLE_CONDITIONS
         ]
         if found:
             raise UsageError(
@@ -257,7 +257,7 @@ def _list_notices(folder: RunFolder, table: TrialTable, summary: Summary) -> Ite
         yield from (repair.said for repair in card.repairs)
     diagnosis = folder.diagnosis
     if diagnosis is not None and diagnosis.health is not SystemHealth.VALID:
-        checks = ", ".join(dict.fromkeys(each.check for each in diagnosis.complaints))
+        checks = ", ".join(dict.fromkeys(complaint.check for complaint in diagnosis.complaints))
         yield f"recall-bench doctor called this system {diagnosis.health.value}: {checks}"
 
 

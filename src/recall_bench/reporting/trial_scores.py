@@ -198,14 +198,14 @@ def measure_figures(folder: RunFolder, table: TrialTable) -> tuple[ProtocolFigur
     names = [name for name in held if name in (*methodology.headline, *methodology.answers)]
     scores = {name: figures.choose(name) for name in names}
     marks: dict[str, dict[Trial, float]] = {name: {} for name in names}
-    for each in folder.scenarios:
-        for result in folder.results(each):
+    for scenario in folder.scenarios:
+        for result in folder.results(scenario):
             for name, score in scores.items():
                 if (value := score(result)) is not None:
                     marks[name][result.trial] = value
     category = {row.trial: row.category for row in table.rows}
     return tuple(
-        _estimate_figure(name, found, category, table.templates) for name, found in marks.items()
+        _estimate_figure(name, mark, category, table.templates) for name, mark in marks.items()
     )
 
 
@@ -224,14 +224,14 @@ def _estimate_figure(
         name=name,
         label=_LABELS.get(name, name),
         mean=estimate(marks),
-        categories={each: found for each, found in groups.items() if found is not None},
+        categories={each: group for each, group in groups.items() if group is not None},
     )
 
 
 def _score_table(
     folder: RunFolder, table: TrialTable, methodology: Methodology, name: str, score: _Score
 ) -> TrialTable:
-    results = (result for each in folder.scenarios for result in folder.results(each))
+    results = (result for scenario in folder.scenarios for result in folder.results(scenario))
     rows = tuple(
         msgspec.structs.replace(row, score=score(result))
         for row, result in zip(table.rows, results, strict=True)

@@ -408,10 +408,10 @@ def _find_widest(figures: Sequence[SystemFigures]) -> tuple[WidestGap, ...]:
     found: list[WidestGap] = []
     for kind in ("category", "checkpoint"):
         means: dict[str, dict[str, float]] = {}
-        for each in figures:
-            for place in each.categories if kind == "category" else each.checkpoints:
+        for figure in figures:
+            for place in figure.categories if kind == "category" else figure.checkpoints:
                 if place.mean is not None:
-                    means.setdefault(place.name, {})[each.system] = place.mean.value
+                    means.setdefault(place.name, {})[figure.system] = place.mean.value
         apart = [_make_gap(kind, name, by) for name, by in means.items() if len(by) > 1]
         wide = sorted(apart, key=lambda each: each.worst_mean - each.best_mean)
         found += [each for each in wide[:_WIDEST] if each.best_mean > each.worst_mean]

@@ -113,9 +113,9 @@ def _view_suites(report: SuiteComparison) -> ComparisonView:
                 conclusion=describe_suite_conclusion(contrast),
                 notes=tuple(format_sentence(note) for note in contrast.notes),
                 overall=tuple(
-                    _describe_figure(each)
-                    for each in contrast.figures
-                    if each.comparison is not None
+                    _describe_figure(figure)
+                    for figure in contrast.figures
+                    if figure.comparison is not None
                 ),
                 categories=(),
                 checkpoints=(),
@@ -173,8 +173,8 @@ def _list_tables(report: ComparisonReport) -> list[ContrastTables]:
             notes=tuple(_list_notes(report, contrast)),
             overall=tuple(_list_overall(contrast)),
             categories=tuple(_describe_part(part) for part in contrast.categories),
-            checkpoints=tuple(_describe_view(each) for each in contrast.checkpoints),
-            personas=tuple(_describe_view(each) for each in contrast.personas),
+            checkpoints=tuple(_describe_view(checkpoint) for checkpoint in contrast.checkpoints),
+            personas=tuple(_describe_view(persona) for persona in contrast.personas),
         )
         for contrast, words in zip(report.contrasts, report.conclusions, strict=True)
     ]

@@ -98,7 +98,7 @@ class OpenRun:
     @property
     def texts(self) -> dict[str, dict[int, str]]:
         """The text of each day of each persona."""
-        return {persona: found.texts for persona, found in self.stories.items()}
+        return {persona: story.texts for persona, story in self.stories.items()}
 
     @cached_property
     def questions(self) -> PageQuestions:
@@ -145,8 +145,8 @@ class OpenRun:
         """The labels of people, and how well they agree."""
         labels = read_labels(self.found.path)
         shown = [
-            {key: getattr(each, key) for key in ("trial", "label", "by", "comment")}
-            for each in labels
+            {key: getattr(label, key) for key in ("trial", "label", "by", "comment")}
+            for label in labels
         ]
         return msgspec.json.encode({"labels": shown, "agreement": compare_people(labels)})
 
@@ -156,7 +156,7 @@ class OpenRun:
         if row is None:
             raise UnknownView(given.trial)
         results = self.folder.read_results_of(row.trial.scenario, lambda item: item is row.item)
-        answered = next((each.answered for each in results if each.trial == row.trial), None)
+        answered = next((result.answered for result in results if result.trial == row.trial), None)
         if answered is None:
             raise UnknownView(given.trial)
         line = make_label(

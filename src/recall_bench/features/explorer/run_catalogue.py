@@ -258,7 +258,7 @@ def _list_differing(plans: Mapping[str, Plan]) -> dict[str, dict[str, str]]:
 
 def _find_differing(settings: Collection[Mapping[str, str]]) -> list[str]:
     names = dict.fromkeys(chain.from_iterable(settings))
-    return [name for name in names if len({each.get(name) for each in settings}) > 1]
+    return [name for name in names if len({setting.get(name) for setting in settings}) > 1]
 
 
 def _read_start(path: Path) -> RunStarted:
@@ -308,7 +308,7 @@ def _follow_run(run: CatalogueRun) -> LiveProgress:
     else:
         run.live.read_on()
     states = list(run.live.states.scenarios.values())
-    done, owed = sum(each.done_count for each in states), sum(each.owed_count for each in states)
+    done, owed = sum(state.done_count for state in states), sum(each.owed_count for each in states)
     rate = _measure_rate(run, done)
     is_timed = bool(rate) and not run.live.unstarted
     return LiveProgress(
@@ -386,6 +386,6 @@ def _compute_suite_figures(folder: RunFolder) -> RunFigures:
         trials=report.trials,
         errors=report.not_answered,
         headlines=tuple(
-            (each.label, format_figure(each)) for each in report.figures if each.is_headline
+            (figure.label, format_figure(figure)) for figure in report.figures if figure.is_headline
         ),
     )

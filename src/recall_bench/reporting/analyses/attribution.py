@@ -316,7 +316,9 @@ def count_causes(table: TrialTable) -> Attribution:
             by_category[row.category, leaf] += 1
             by_checkpoint[row.trial.checkpoint, leaf] += 1
     checkpoints = {row.trial.checkpoint for row, _ in outcomes}
-    labels = [each.label for each in table.plan.checkpoints if each.label in checkpoints]
+    labels = [
+        checkpoint.label for checkpoint in table.plan.checkpoints if checkpoint.label in checkpoints
+    ]
     categories = order_categories({row.category for row, _ in outcomes})
     notes = [*describe_doubts(by_leaf, is_retrieval=is_retrieval)]
     if scale is not None and any(row.score not in (None, 0.0, 1.0) for row in table.rows):

@@ -322,7 +322,9 @@ class _FactFollower:
 def _names_note(call: AgentCall, history: NoteHistory) -> bool:
     """Whether a call opens a note by its id: what it returns depends on no query."""
     names = {text.note for text in history.standing}
-    return any(isinstance(each, str) and each in names for each in call.arguments.values())
+    return any(
+        isinstance(argument, str) and argument in names for argument in call.arguments.values()
+    )
 
 
 def _split_searches(session: RecordedSession) -> tuple[list[AgentCall], list[AgentCall]]:

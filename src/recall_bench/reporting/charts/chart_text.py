@@ -109,7 +109,7 @@ def list_figures(found: Estimate | None) -> tuple[object, ...]:
 
 def format_level(estimates: Sequence[Estimate | None]) -> str:
     """The level of the intervals, as `95 %`."""
-    found = {each.level for each in estimates if each is not None}
+    found = {estimate.level for estimate in estimates if estimate is not None}
     return " and ".join(f"{format_number(100 * each, 0)} %" for each in sorted(found)) or "95 %"
 
 

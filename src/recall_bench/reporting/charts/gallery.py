@@ -32,7 +32,7 @@ def build_charts(report: RunReport) -> tuple[Chart, ...]:
         *(plot_survivals(report.degradation) if has_time else ()),
         plot_failures_by_category(report.attribution),
         plot_costs(report.costs) if has_time else None,
-        *(plot_pareto(each) for each in report.paretos),
+        *(plot_pareto(pareto) for pareto in report.paretos),
     ]
     return tuple(chart for chart in found if chart is not None)
 

@@ -159,7 +159,9 @@ def _plot_curve(curve: RateCurve) -> Chart | None:
     trend = curve.trend
     far, missing = ((), "") if trend is None else select_forecasts(trend)
     predictions = () if trend is None else trend.predictions
-    shown = [each for each in predictions if not each.is_beyond or each in far]
+    shown = [
+        prediction for prediction in predictions if not prediction.is_beyond or prediction in far
+    ]
     level = format_level([rate for _, rate in curve.rates])
     cut = "† the line or its band left what is possible there, and is cut at 0 or 100 %."
     return Chart(

@@ -316,7 +316,9 @@ def arrange_labels(
             if box[0] >= -_LABEL_OFFSET and box[2] <= width + _LABEL_OFFSET
         ]
         choices = within or list(_list_places(spot))
-        free = [each for each in choices if not any(_is_touching(each[1], box) for box in taken)]
+        free = [
+            choice for choice in choices if not any(_is_touching(choice[1], box) for box in taken)
+        ]
         place, box = (free or choices)[0]
         taken.append(box)
         found.append(place)

@@ -128,7 +128,7 @@ def build_run_heatmap(folder: RunFolder, summary: Summary | None = None) -> Heat
 def build_heatmap(folder: RunFolder, summary: Summary, table: RowTable) -> HeatmapData:
     """A heatmap of one persona, or of all together."""
     invalid = summary.validity.status is RunStatus.INVALID
-    parts = [each for each in summary.personas if table.persona in (None, each.id)]
+    parts = [persona for persona in summary.personas if table.persona in (None, persona.id)]
     caption = _build_caption(folder, parts, table.persona)
     return HeatmapData(
         title=caption.title,
@@ -171,7 +171,7 @@ def _build_caption(
         at=folder.started,
         dataset=plan.dataset_digest,
         plan=plan.digest,
-        questions=sum(each.questions for each in parts),
+        questions=sum(part.questions for part in parts),
         trials=sum(each.overall.counted for each in parts),
         sample=plan.sample,
         judge_memory_window=plan.judge_memory_window,

@@ -63,7 +63,9 @@ def _describe_page(report: RunReport, charts: tuple[Chart, ...]) -> dict[str, ob
     """The data of the page without trials."""
     return {
         "few": FEW_QUESTIONS,
-        "heatmaps": [] if report.no_time else [encode_heatmap(each) for each in report.heatmaps],
+        "heatmaps": []
+        if report.no_time
+        else [encode_heatmap(heatmap) for heatmap in report.heatmaps],
         "charts": {
             chart.name: {"spec": chart.body, "columns": chart.columns, "rows": chart.rows}
             for chart in charts

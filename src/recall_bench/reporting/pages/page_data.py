@@ -78,7 +78,7 @@ def build_trial_columns(
     states: TrialStates,
 ) -> dict[str, object]:
     """One entry a trial in each column, in the order of the table."""
-    labels = {each.label: place for place, each in enumerate(table.plan.checkpoints)}
+    labels = {checkpoint.label: place for place, checkpoint in enumerate(table.plan.checkpoints)}
     found = {leaf: place for place, leaf in enumerate(LEAF_ORDER)}
     rows = table.rows
     return {
@@ -159,17 +159,17 @@ class _TextPool:
         if result.answered is None:
             return []
         known, found = self.passages, list[SourceText]()
-        for each in result.answered.answer.passages:
-            place = each.text_at if each.text is None else each.text
-            source = each.source or each.id
+        for passage in result.answered.answer.passages:
+            place = passage.text_at if passage.text is None else passage.text
+            source = passage.source or passage.id
             text = known.get(place)
-            if text is None or text.day != each.day or text.source != source:
+            if text is None or text.day != passage.day or text.source != source:
                 whole = (
-                    self.folder.read_text(each.text_at, result.offset)
-                    if each.text is None
-                    else each.text
+                    self.folder.read_text(passage.text_at, result.offset)
+                    if passage.text is None
+                    else passage.text
                 )
-                text = known[place] = self._add_text(truncate_text(whole), each.day, source)
+                text = known[place] = self._add_text(truncate_text(whole), passage.day, source)
             found.append(text)
         return found
 
@@ -220,10 +220,10 @@ def collect_details(
     details = PersonaDetails(texts=gathering.place_texts())
     answers: dict[str, int] = {}
     for name, trials in ordered:
-        for each in trials:
-            each.place_passages()
-            if each.answer is not None:
-                details.answer_of[each.row] = answers.setdefault(each.answer, len(answers))
+        for trial in trials:
+            trial.place_passages()
+            if trial.answer is not None:
+                details.answer_of[trial.row] = answers.setdefault(trial.answer, len(answers))
         details.questions[places[name]] = {
             **_describe_question(items[name], days[name]),
             "trials": {str(each.row): each.details for each in trials},
@@ -315,7 +315,7 @@ def _describe_trial(
         if found:
             # In its place; the indices are written later.
             details["passages"] = found
-            scores = [each.score for each in answered.answer.passages]
+            scores = [passage.score for passage in answered.answer.passages]
             if scores.count(None) < len(scores):
                 # Three significant digits.
                 details["scores"] = [
@@ -377,7 +377,7 @@ def encode_heatmap(table: RowTable) -> dict[str, object]:
     """A table of rows for the script: all texts are made here, as the other outputs have them."""
     return {
         "persona": table.persona,
-        "columns": [[each.label, each.days] for each in table.columns],
+        "columns": [[column.label, column.days] for column in table.columns],
         "rows": [_encode_row(row, table) for row in table.shown],
     }
 

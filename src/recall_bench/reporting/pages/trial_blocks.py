@@ -118,7 +118,7 @@ class TrialBlocks:
             "repeats": plan.repeats,
             "personas": self.questions.personas,
             "categories": self.questions.categories,
-            "checkpoints": [[each.label, each.days] for each in plan.checkpoints],
+            "checkpoints": [[checkpoint.label, checkpoint.days] for checkpoint in plan.checkpoints],
             "leaves": [[leaf.value, LEAF_TITLES[leaf], LEAF_MEANINGS[leaf]] for leaf in LEAF_ORDER],
         }
 
@@ -147,7 +147,7 @@ class TrialBlocks:
     def _write_texts(self, place: int, texts: list[SourceText]) -> Iterator[PageBlock]:
         starts: list[int] = []
         self.places.text_blocks.append(starts)
-        for part in split_chunks([len(each.text) for each in texts]):
+        for part in split_chunks([len(text.text) for text in texts]):
             columns = {
                 "text": [each.text for each in texts[part]],
                 "day": [each.day for each in texts[part]],

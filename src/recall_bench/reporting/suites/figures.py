@@ -72,7 +72,7 @@ class BehaviourReport(ComputedRecord, frozen=True, kw_only=True, omit_defaults=T
 
     def get_figure(self, name: str) -> Figure | None:
         """Return the figure with this name; None if the suite has none."""
-        return next((each for each in self.figures if each.name == name), None)
+        return next((figure for figure in self.figures if figure.name == name), None)
 
 
 def make_share(

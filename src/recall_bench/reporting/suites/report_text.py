@@ -23,7 +23,7 @@ def render_behaviour(report: BehaviourReport, *, is_verbose: bool = False) -> st
     system = format_card(report.system)
     stories = format_quantity(report.stories, "story", "stories")
     lines = [f"{report.suite}: {system}, {stories}, seed {report.seed}", ""]
-    shown = [each for each in report.figures if is_verbose or is_shown(each)]
+    shown = [figure for figure in report.figures if is_verbose or is_shown(figure)]
     rows = [
         (
             each.label,

@@ -105,7 +105,7 @@ def render_scorecard(card: Scorecard, *, is_verbose: bool = False) -> str:
     rows = [
         (
             f"{suite}: {label}",
-            *(format_cell(card.find(suite, name, each)) for each in card.systems),
+            *(format_cell(card.find(suite, name, system)) for system in card.systems),
         )
         for suite, name, label in card.list_rows(is_verbose=is_verbose)
     ]
@@ -197,7 +197,7 @@ def _render_suite(
     )
     body = []
     for _, name, label in rows:
-        cells = [_render_cell(card.find(suite, name, each), each) for each in card.systems]
+        cells = [_render_cell(card.find(suite, name, system), system) for system in card.systems]
         kind = "headline" if (suite, name) in headlines else None
         body.append(make_element("tr", make_element("th", label, scope="row"), *cells, class_=kind))
     table = make_element(

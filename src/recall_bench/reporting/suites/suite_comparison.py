@@ -138,7 +138,7 @@ def compare_suites(folders: Sequence[RunFolder], *, intersect: bool = False) -> 
 
 
 def _require_alike(folders: Sequence[RunFolder], *, intersect: bool) -> None:
-    if plain := next((each for each in folders if each.plan.behaviour is None), None):
+    if plain := next((folder for folder in folders if folder.plan.behaviour is None), None):
         raise UsageError(
             f"{plain.path} is not a run of a behaviour suite, and others are; `scorecard` shows "
             "both"

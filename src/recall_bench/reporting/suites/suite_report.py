@@ -54,7 +54,7 @@ def build_behaviour_report(folder: RunFolder) -> BehaviourReport:
         not_answered=count_failures(folder),
         plan_digest=plan.digest,
         is_finished=folder.is_finished,
-        figures=tuple(each.replace(cases=()) for each in build_figures(folder)),
+        figures=tuple(figure.replace(cases=()) for figure in build_figures(folder)),
         not_offered=card.not_offered,
     )
 

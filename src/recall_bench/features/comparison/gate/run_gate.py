@@ -85,7 +85,11 @@ def check_run(run: RunFolder, baseline: RunFolder | None, rules: GateRules) -> G
         return _combine_judges(reports).replace(judges=verdicts)
     chosen = rules.judge or run.plan.judge_names[0]
     report = reports[chosen].replace(judges=verdicts)
-    others = [f"{name}: {each.value}" for name, each in verdicts.items() if each != report.verdict]
+    others = [
+        f"{name}: {verdict.value}"
+        for name, verdict in verdicts.items()
+        if verdict != report.verdict
+    ]
     if not others:
         return report
     warning = (
