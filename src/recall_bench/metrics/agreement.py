@@ -38,10 +38,10 @@ def estimate_effective_size(hits: Bools, question: Ints) -> float | None:
         return None
     share = float(hits.mean())
     sums = np.bincount(question, weights=hits - share)
-    asked = len(np.unique(question))
-    if asked < 2 or share in {0.0, 1.0}:
-        return float(asked)
-    variance = asked / (asked - 1) * float(sums @ sums) / len(hits) ** 2
+    questions = len(np.unique(question))
+    if questions < 2 or share in {0.0, 1.0}:
+        return float(questions)
+    variance = questions / (questions - 1) * float(sums @ sums) / len(hits) ** 2
     # Answers to one question may also vary more than independent ones: that adds nothing.
     alone = share * (1 - share) / len(hits)
     return max(1.0, share * (1 - share) / max(variance, alone))
@@ -54,9 +54,9 @@ def compute_auc(weights: Floats, score: Floats, positive: Bools) -> Floats:
     order = np.argsort(score, kind="stable")
     ranked = score[order]
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
-    drawn, is_positive = weights[:, order], positive[order]
-    above = np.add.reduceat(np.where(is_positive, drawn, 0.0), starts, axis=1)
-    below = np.add.reduceat(np.where(is_positive, 0.0, drawn), starts, axis=1)
+    ranked_weights, is_positive = weights[:, order], positive[order]
+    above = np.add.reduceat(np.where(is_positive, ranked_weights, 0.0), starts, axis=1)
+    below = np.add.reduceat(np.where(is_positive, 0.0, ranked_weights), starts, axis=1)
     beaten = np.cumsum(below, axis=1) - below / 2
     return _divide((above * beaten).sum(axis=1), above.sum(axis=1) * below.sum(axis=1))
 
@@ -86,12 +86,12 @@ def compute_weighted_kappa(weights: Floats, given: Ints, label: Ints, top: int) 
     """Compute quadratic weighted kappa: a miss by two costs four times a miss by one."""
     points = np.arange(top + 1)
     cost = (points[:, None] - points[None, :]) ** 2
-    seen = weights @ ((given - label) ** 2)
+    cost_paid = weights @ ((given - label) ** 2)
     # One-hot columns turn both margins into products with the weights.
     as_given = weights @ (given[:, None] == points)
     as_labelled = weights @ (label[:, None] == points)
     by_chance = ((as_given @ cost) * as_labelled).sum(axis=1)
-    return 1 - _divide(seen * weights.sum(axis=1), by_chance)
+    return 1 - _divide(cost_paid * weights.sum(axis=1), by_chance)
 
 
 def compute_brier(weights: Floats, probability: Floats, positive: Bools) -> Floats:
@@ -105,9 +105,9 @@ def compute_reliability(
     """Compute the mean probability and the share of positives of each bin."""
     place = find_bins(probability, bins)
     member = place[:, None] == np.arange(bins)
-    held = weights @ member
-    stated = _divide(weights @ (member * probability[:, None]), held)
-    observed = _divide(weights @ (member & positive[:, None]), held)
+    members = weights @ member
+    stated = _divide(weights @ (member * probability[:, None]), members)
+    observed = _divide(weights @ (member & positive[:, None]), members)
     return stated, observed
 
 
@@ -281,13 +281,13 @@ def _build_bins(
 ) -> tuple[ReliabilityBin, ...] | None:
     if pairs.probability is None or plain.stated is None or plain.observed is None:
         return None
-    held = np.bincount(find_bins(pairs.probability, BINS), minlength=BINS)
+    counts = np.bincount(find_bins(pairs.probability, BINS), minlength=BINS)
     curves = [part.observed for part in spread if part.observed is not None]
     return tuple(
         ReliabilityBin(
             start=place / BINS,
             end=(place + 1) / BINS,
-            n=int(held[place]),
+            n=int(counts[place]),
             probability=_drop_nan(plain.stated[0, place]),
             observed=_drop_nan(plain.observed[0, place]),
             interval=_compute_interval([curve[:, place] for curve in curves], questions),

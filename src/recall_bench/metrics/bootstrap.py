@@ -125,8 +125,8 @@ class TrialGroups:
     def count_kinds(self, kind: Ints, kinds: int, unit: ResampledUnit) -> Floats:
         """Count the trials of each kind, numbered from 0, in each cluster: one row a cluster."""
         number, count = self._get_clusters(unit)
-        found = np.bincount(number * kinds + kind, minlength=count * kinds)
-        return found.reshape(count, kinds).astype(np.float64)
+        counts = np.bincount(number * kinds + kind, minlength=count * kinds)
+        return counts.reshape(count, kinds).astype(np.float64)
 
     def count_units(self, unit: ResampledUnit) -> int:
         """Count the questions, templates or personas."""
@@ -185,8 +185,8 @@ class QuestionNumbers:
 
     def group(self, question: Ints) -> TrialGroups:
         """Group trials, given the number of the question of each."""
-        asked, place = _renumber(question)
-        return self._group(asked, place)
+        occurring, place = _renumber(question)
+        return self._group(occurring, place)
 
     def group_questions(self, asked: Ints) -> TrialGroups:
         """Group one trial of each of these questions, which are in order."""
@@ -209,10 +209,10 @@ def _renumber(numbers: Ints) -> tuple[Ints, Ints]:
     """List the numbers that occur, in order, and the place of each number in that list."""
     occurs = np.zeros(int(numbers.max(initial=-1)) + 1, np.bool_)
     occurs[numbers] = True
-    (found,) = occurs.nonzero()
+    (occurring,) = occurs.nonzero()
     place = np.empty(len(occurs), np.int64)
-    place[found] = np.arange(len(found))
-    return found, place[numbers]
+    place[occurring] = np.arange(len(occurring))
+    return occurring, place[numbers]
 
 
 def _name_template(key: tuple[str, str], templates: TemplateNames | None) -> tuple[str, ...]:
@@ -278,8 +278,8 @@ def resample_ratios(
         numbers = together[start : start + _TOGETHER]
         yield numbers, _draw_ratios(stacked[numbers], seed, resamples)
     for number in np.flatnonzero(~is_exact).tolist():
-        drawn = resample(tables[number], seed=seed, resamples=resamples)
-        yield [number], np.concatenate([divide_columns(each) for each in drawn])[np.newaxis]
+        pieces = resample(tables[number], seed=seed, resamples=resamples)
+        yield [number], np.concatenate([divide_columns(piece) for piece in pieces])[np.newaxis]
 
 
 def _are_exact(tables: Floats) -> Bools:
@@ -372,10 +372,10 @@ def _iterate_counts(
             yield slice(start, start + step), counts[start : start + step]
         return
     for part, places in _draw_places(clusters, seed, resamples):
-        found = _count_places(places)
-        for start in range(0, len(found), step):
+        counted = _count_places(places)
+        for start in range(0, len(counted), step):
             place = slice(part.start + start, min(part.start + start + step, part.stop))
-            yield place, found[start : start + step]
+            yield place, counted[start : start + step]
 
 
 def _count_draws(clusters: int, seed: int, resamples: int) -> _Counts:
@@ -390,9 +390,9 @@ def _count_draws(clusters: int, seed: int, resamples: int) -> _Counts:
                 if found.dtype.itemsize > counts.dtype.itemsize:
                     counts = counts.astype(np.uint32)
                 counts[part] = found
-            kept = counts.nbytes + sum(each.nbytes for each in _COUNTS.values())
-            while _COUNTS and kept > _KEPT_BYTES:
-                kept -= _COUNTS.pop(next(iter(_COUNTS))).nbytes
+            size = counts.nbytes + sum(counted.nbytes for counted in _COUNTS.values())
+            while _COUNTS and size > _KEPT_BYTES:
+                size -= _COUNTS.pop(next(iter(_COUNTS))).nbytes
         _COUNTS[key] = counts
         return counts
 
@@ -476,8 +476,8 @@ def compute_bcas(values: Floats, draws: Floats, left_out: Floats) -> Iterator[In
 
 def choose_wider(found: Iterable[Interval | None]) -> Interval | None:
     """Choose the widest interval; None if there is none."""
-    known = [each for each in found if each is not None]
-    return max(known, key=lambda each: each[1] - each[0], default=None)
+    intervals = [interval for interval in found if interval is not None]
+    return max(intervals, key=lambda each: each[1] - each[0], default=None)
 
 
 def _cut_between(draws: Floats, low: float, high: float) -> Interval | None:

@@ -45,14 +45,14 @@ def compute_sign_flip_p(sums: Floats, *, seed: int, flips: int = FLIPS) -> float
     where no unit differs.
     """
     sizes = np.sort(np.abs(sums[sums != 0]))
-    reached = abs(float(sums.sum())) - _ROUNDING * float(sizes.sum())
+    least = abs(float(sums.sum())) - _ROUNDING * float(sizes.sum())
     if len(sizes) <= EXACT_UP_TO:
-        return float(np.mean(np.abs(_list_totals(sizes)) >= reached))
+        return float(np.mean(np.abs(_list_totals(sizes)) >= least))
     is_small = flips * len(sizes) <= _KEPT_CELLS
     draws = (
         _keep_signs(len(sizes), seed, flips) if is_small else _draw_signs(len(sizes), seed, flips)
     )
-    extreme = sum(int(np.count_nonzero(np.abs(signs @ sizes) >= reached)) for signs in draws)
+    extreme = sum(int(np.count_nonzero(np.abs(signs @ sizes) >= least)) for signs in draws)
     return (extreme + 1) / (flips + 1)
 
 
@@ -180,7 +180,7 @@ def estimate_difference(
     all differences agree.
     """
     reach = None if limits is None else limits[1] - limits[0]
-    found = estimate_mean(
+    estimate = estimate_mean(
         [second[trial] - first[trial] for trial in trials],
         [trial.item for trial in trials],
         [trial.scenario for trial in trials],
@@ -192,9 +192,9 @@ def estimate_difference(
         agreeing=agreeing,
         resamples=resamples,
     )
-    if found is None:
+    if estimate is None:
         raise ValueError("there is no trial to compare")
-    return found
+    return estimate
 
 
 def compare(
@@ -225,7 +225,7 @@ def compare(
     columns = np.asarray(differences, np.float64)[:, np.newaxis]
     sums = groups.sum_columns(columns, ResampledUnit.QUESTIONS)[:, 0]
     flipped = groups.sum_columns(columns, ResampledUnit.TEMPLATES)[:, 0]
-    found = PairedComparison(
+    comparison = PairedComparison(
         difference=estimate_difference(
             first,
             second,
@@ -243,7 +243,11 @@ def compare(
         losses=int(np.count_nonzero(sums < 0)),
         detectable=_find_detectable(differences, groups, limits),
     )
-    return found if right is None or templates else _apply_mcnemar(found, first, second, right)
+    return (
+        comparison
+        if right is None or templates
+        else _apply_mcnemar(comparison, first, second, right)
+    )
 
 
 def compare_by_category(
@@ -294,19 +298,21 @@ def compare_each(
         )
         if comparison is not None:
             comparisons[key] = comparison
-    adjusted = adjust_p_values({key: each.p_value for key, each in comparisons.items()})
-    return {key: each.replace(p_adjusted=adjusted[key]) for key, each in comparisons.items()}
+    adjusted = adjust_p_values({key: comparison.p_value for key, comparison in comparisons.items()})
+    return {
+        key: comparison.replace(p_adjusted=adjusted[key]) for key, comparison in comparisons.items()
+    }
 
 
 def _find_detectable(
     differences: Sequence[float], groups: TrialGroups, limits: Limits | None
 ) -> float | None:
     """Find what both the p-value and the interval could have detected."""
-    found = []
-    for drawn in groups.units:
-        known = compute_standard_error(differences, groups, drawn)
-        if known is not None and known[0] > 0:
-            found.append(find_detectable(*known))
-    smallest = max(found, default=None)
+    sizes = []
+    for unit in groups.units:
+        error = compute_standard_error(differences, groups, unit)
+        if error is not None and error[0] > 0:
+            sizes.append(find_detectable(*error))
+    smallest = max(sizes, default=None)
     is_possible = smallest is not None and (limits is None or smallest <= limits[1] - limits[0])
     return smallest if is_possible else None

@@ -143,8 +143,8 @@ def estimate_mean(
     groups = group_trials(questions, personas, templates)
     columns = np.column_stack([np.asarray(values, np.float64), np.ones(len(values))])
     draws = _Draws(seed, resamples, is_difference)
-    (found,) = _estimate_ratios([_Ratio(columns, groups, limits, draws, agreeing, missing)])
-    return found
+    (estimate,) = _estimate_ratios([_Ratio(columns, groups, limits, draws, agreeing, missing)])
+    return estimate
 
 
 class MarkTally(NamedTuple):
@@ -166,7 +166,7 @@ def estimate_tallies(
 
     The same as `estimate_mean` of the trials of each. Many at once take a fraction of the time.
     """
-    made: dict[bytes, Estimate] = {}
+    estimates: dict[bytes, Estimate] = {}
     keys: list[bytes] = []
     part: dict[bytes, _Ratio] = {}
     rows = 0
@@ -174,15 +174,15 @@ def estimate_tallies(
         settings = tally.limits, tally.resamples, tally.missing
         key = _digest_inputs(settings, tally.question, tally.mark) if len(tally.mark) else b""
         keys.append(key)
-        if not key or key in part or key in made:
+        if not key or key in part or key in estimates:
             continue
         part[key] = _make_ratio(tally, numbers, seed)
         rows += len(part[key].columns)
         if rows > _ROWS_TOGETHER:
-            made |= zip(part, _estimate_ratios(list(part.values())), strict=True)
+            estimates |= zip(part, _estimate_ratios(list(part.values())), strict=True)
             part, rows = {}, 0
-    made |= zip(part, _estimate_ratios(list(part.values())), strict=True)
-    return [made.get(key) for key in keys]
+    estimates |= zip(part, _estimate_ratios(list(part.values())), strict=True)
+    return [estimates.get(key) for key in keys]
 
 
 def _make_ratio(tally: MarkTally, numbers: QuestionNumbers, seed: int) -> "_Ratio":
@@ -195,9 +195,9 @@ def _make_ratio(tally: MarkTally, numbers: QuestionNumbers, seed: int) -> "_Rati
     if bool((mark == np.rint(mark)).all()):
         counts = np.bincount(question)
         sums = np.asarray(np.bincount(question, weights=mark), np.float64)
-        (asked,) = counts.nonzero()
-        mark, trials = sums[asked], counts[asked].astype(np.float64)
-        groups = numbers.group_questions(asked)
+        (occurring,) = counts.nonzero()
+        mark, trials = sums[occurring], counts[occurring].astype(np.float64)
+        groups = numbers.group_questions(occurring)
     else:
         groups = numbers.group(question)
     columns = np.column_stack([mark, trials])
@@ -248,10 +248,10 @@ class _Ratio(NamedTuple):
 
 def _estimate_ratios(ratios: Sequence[_Ratio]) -> list[Estimate]:
     """Estimate ratios; those with the same number of clusters are resampled together."""
-    clusters = [each.list_clusters() for each in ratios]
-    found = _resample_clusters([unit for units in clusters for unit in units])
+    clusters = [unit.list_clusters() for unit in ratios]
+    intervals = _resample_clusters([unit for units in clusters for unit in units])
     return [
-        _make_estimate(ratio, [found[each.key] for each in units])
+        _make_estimate(ratio, [intervals[unit.key] for unit in units])
         for ratio, units in zip(ratios, clusters, strict=True)
     ]
 
@@ -297,8 +297,8 @@ def estimate_ratio(
         return None
     groups = group_trials(questions, personas, templates)
     columns = np.column_stack([np.asarray(parts, np.float64), np.asarray(wholes, np.float64)])
-    (found,) = _estimate_ratios([_Ratio(columns, groups, limits, _Draws(SEED, resamples))])
-    return found.replace(trials=len(parts))
+    (estimate,) = _estimate_ratios([_Ratio(columns, groups, limits, _Draws(SEED, resamples))])
+    return estimate.replace(trials=len(parts))
 
 
 def check_limits(values: Sequence[float] | Floats, limits: Limits | None) -> None:
@@ -321,41 +321,43 @@ class _Clusters(NamedTuple):
     @classmethod
     def sort(cls, sums: Floats, value: float, draws: _Draws) -> "_Clusters":
         """Sort the sums, so that figures do not depend on their order."""
-        found = sort_clusters(sums)
-        return cls(found, value, draws, _digest_inputs((value, draws), found))
+        ordered = sort_clusters(sums)
+        return cls(ordered, value, draws, _digest_inputs((value, draws), ordered))
 
 
 def _resample_clusters(wanted: Sequence[_Clusters]) -> dict[bytes, Interval | None]:
     """The interval of each; those with the same number of clusters are resampled together."""
-    found = {each.key: _INTERVALS[each.key] for each in wanted if each.key in _INTERVALS}
+    intervals = {
+        clusters.key: _INTERVALS[clusters.key] for clusters in wanted if clusters.key in _INTERVALS
+    }
     alike: dict[tuple[int, _Draws], dict[bytes, _Clusters]] = {}
-    for each in wanted:
-        if each.key not in found:
-            alike.setdefault((len(each.sums), each.draws), {})[each.key] = each
+    for clusters in wanted:
+        if clusters.key not in intervals:
+            alike.setdefault((len(clusters.sums), clusters.draws), {})[clusters.key] = clusters
     if len(_INTERVALS) > _MAX_INTERVALS:
         forget_intervals()
     for (_, draws), parts in alike.items():
-        found |= zip(parts, _compute_intervals(list(parts.values()), draws), strict=True)
-    _INTERVALS.update(found)
-    return found
+        intervals |= zip(parts, _compute_intervals(list(parts.values()), draws), strict=True)
+    _INTERVALS.update(intervals)
+    return intervals
 
 
 def _compute_intervals(wanted: Sequence[_Clusters], draws: _Draws) -> list[Interval | None]:
     """Compute the intervals of sums with the same number of clusters."""
-    found: list[Interval | None] = [None] * len(wanted)
-    tables = [each.sums for each in wanted]
+    intervals: list[Interval | None] = [None] * len(wanted)
+    tables = [clusters.sums for clusters in wanted]
     for numbers, ratios in resample_ratios(tables, seed=draws.seed, resamples=draws.resamples):
         if draws.is_difference:
             for number, row in zip(numbers, ratios, strict=True):
-                found[number] = compute_percentile(row, clusters=len(tables[number]))
+                intervals[number] = compute_percentile(row, clusters=len(tables[number]))
             continue
         left_out = _leave_out(np.stack([tables[number] for number in numbers]))
         is_defined = np.isfinite(left_out).all(axis=1)
         values = np.array([wanted[number].value for number in numbers])
         ends = compute_bcas(values[is_defined], ratios[is_defined], left_out[is_defined])
         for number, end in zip(np.array(numbers)[is_defined].tolist(), ends, strict=True):
-            found[number] = end
-    return found
+            intervals[number] = end
+    return intervals
 
 
 def _leave_out(tables: Floats) -> Floats:

@@ -83,14 +83,16 @@ def correct_pass_rate(observed: ObservedPasses, rates: ErrorRates) -> CorrectedR
     Raises ValueError without verdicts, and for a judge that is no better than guessing.
     """
     judged = observed.judged
-    seen = EffectiveShare.measure(observed.passed[judged], observed.question[judged])
-    reached = EffectiveShare.measure(judged, observed.question)
-    if seen is None or reached is None or not rates.is_informative:
+    observed_share = EffectiveShare.measure(observed.passed[judged], observed.question[judged])
+    judged_share = EffectiveShare.measure(judged, observed.question)
+    if observed_share is None or judged_share is None or not rates.is_informative:
         raise ValueError("nothing can be corrected without verdicts, or by a judge that guesses")
-    best = solve_rogan_gladen(seen.share, rates.sensitivity.share, rates.specificity.share)
+    best = solve_rogan_gladen(
+        observed_share.share, rates.sensitivity.share, rates.specificity.share
+    )
     rng = np.random.default_rng(SEED)
-    judged_shares = 1.0 if judged.all() else reached.draw(rng)
-    shares = seen.draw(rng)
+    judged_shares = 1.0 if judged.all() else judged_share.draw(rng)
+    shares = observed_share.draw(rng)
     true_shares = _solve_draws(shares, rates.sensitivity.draw(rng), rates.specificity.draw(rng))
     inside = (true_shares >= 0) & (true_shares <= 1)
     true_shares = np.clip(true_shares, 0.0, 1.0)
@@ -98,10 +100,12 @@ def correct_pass_rate(observed: ObservedPasses, rates: ErrorRates) -> CorrectedR
     # A draw in which the judge guesses says nothing about the rate.
     true_shares[blind] = rng.random(int(blind.sum()))
     return CorrectedRate(
-        observed=reached.share * seen.share,
-        observed_interval=_find_middle(judged_shares * shares, reached.share * seen.share),
-        corrected=reached.share * best,
-        interval=_find_middle(judged_shares * true_shares, reached.share * best),
+        observed=judged_share.share * observed_share.share,
+        observed_interval=_find_middle(
+            judged_shares * shares, judged_share.share * observed_share.share
+        ),
+        corrected=judged_share.share * best,
+        interval=_find_middle(judged_shares * true_shares, judged_share.share * best),
         is_credible=bool((inside | blind).mean() > (1 - LEVEL) / 2),
     )
 

@@ -107,7 +107,7 @@ def may_disclose(truth: Truth) -> bool:
 
 def count_refusals(verdicts: Iterable[tuple[Finding, ...] | None]) -> Refusals:
     """Count the refusals among the findings of judged answers; None for a judge without any."""
-    said = list(verdicts)
-    findings = [found for found in said if found is not None]
+    judged = list(verdicts)
+    findings = [findings_of for findings_of in judged if findings_of is not None]
     refused = sum(bool(_DECLINING & set(finding)) for finding in findings)
-    return Refusals(len(findings), refused, len(said) - len(findings))
+    return Refusals(len(findings), refused, len(judged) - len(findings))

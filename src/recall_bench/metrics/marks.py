@@ -128,13 +128,15 @@ def tally_states(counts_by_status: Mapping[TrialStatus, int]) -> TrialTally:
 
 def add_leaks(tally: TrialTally, guarded: int, leaked: Iterable[TrialStatus]) -> TrialTally:
     """Add the answers in which a leak could be noticed, and the statuses of those that leak."""
-    found = list(leaked)
-    ungrounded = sum(status.state is TrialState.JUDGED and status.grounded == 0 for status in found)
+    statuses = list(leaked)
+    ungrounded = sum(
+        status.state is TrialState.JUDGED and status.grounded == 0 for status in statuses
+    )
     return msgspec.structs.replace(
         tally,
         invented=tally.invented - ungrounded,
         guarded=tally.guarded + guarded,
-        leaked=tally.leaked + len(found),
+        leaked=tally.leaked + len(statuses),
     )
 
 
@@ -193,11 +195,11 @@ def count_reviews(reviewed: Iterable[ReviewChange], *, still_open: int = 0) -> R
 
 
 def _tally_changes(changes: list[int | None]) -> ReviewTally:
-    known = [change for change in changes if change is not None]
+    done = [change for change in changes if change is not None]
     return ReviewTally(
-        raised=sum(change > 0 for change in known),
-        lowered=sum(change < 0 for change in known),
-        same=sum(change == 0 for change in known),
-        failed=len(changes) - len(known),
-        points=sum(known),
+        raised=sum(change > 0 for change in done),
+        lowered=sum(change < 0 for change in done),
+        same=sum(change == 0 for change in done),
+        failed=len(changes) - len(done),
+        points=sum(done),
     )

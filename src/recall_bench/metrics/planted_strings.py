@@ -46,14 +46,16 @@ def find_planted(text: str, planted: Iterable[str]) -> tuple[str, ...]:
     >>> find_planted("By May 5 120 had left.", ["120"])
     ('120',)
     """
-    wanted = tuple(dict.fromkeys(planted))
-    if not wanted:
+    strings = tuple(dict.fromkeys(planted))
+    if not strings:
         return ()
     folded = _fold(text)
     joined = _DIGIT_GROUPS.sub("", folded)
     # Digits that stand side by side may be one number, or two.
     forms = (joined,) if joined == folded else (joined, folded)
-    return tuple(each for each in wanted if any(_is_in(form, _read_forms(each)) for form in forms))
+    return tuple(
+        string for string in strings if any(_is_in(form, _read_forms(string)) for form in forms)
+    )
 
 
 def _fold(text: str) -> str:
@@ -70,5 +72,5 @@ def _read_forms(planted: str) -> tuple[str, ...]:
 def _is_in(text: str, forms: Iterable[str]) -> bool:
     """Whether one of the forms stands in the text as whole words."""
     # Most texts contain none, and a plain search is far quicker.
-    found = [form for form in forms if form in text]
-    return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text) for form in found)
+    candidates = [form for form in forms if form in text]
+    return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text) for form in candidates)

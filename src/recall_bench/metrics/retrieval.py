@@ -90,23 +90,23 @@ def drop_repeats(ranking: Iterable[RankedPassage]) -> list[RankedPassage]:
     ranking are its official figures; its nDCG counts repeats as relevant again, and differs.
     Passages of unknown units stay.
     """
-    seen: set[str] = set()
-    kept = []
+    units: set[str] = set()
+    distinct = []
     for passage in ranking:
-        if passage.unit not in seen:
-            kept.append(passage)
+        if passage.unit not in units:
+            distinct.append(passage)
         if passage.unit is not None:
-            seen.add(passage.unit)
-    return kept
+            units.add(passage.unit)
+    return distinct
 
 
 def score_all(
     measures: Iterable[RetrievalMeasure], ranking: Sequence[RankedPassage], gold: frozenset[str]
 ) -> dict[str, float]:
     """Score a ranking by every measure, by name, in one pass."""
-    found, wanted, tokens = find_ranks(ranking, gold), len(gold), sum_tokens(ranking)
+    ranks, count, tokens = find_ranks(ranking, gold), len(gold), sum_tokens(ranking)
     return {
-        measure.name: measure.formula(found, wanted, measure.count_places(tokens))
+        measure.name: measure.formula(ranks, count, measure.count_places(tokens))
         for measure in measures
     }
 

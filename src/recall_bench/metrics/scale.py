@@ -109,9 +109,9 @@ class Scale(ComputedRecord, frozen=True, kw_only=True):
             return NO_DATA
         if self._writer is not None:
             return self._writer(value)
-        shown = value * self.factor
+        number = value * self.factor
         unit = self.unit if self.unit == _PERCENT else ""
-        return f"{format_number(shown, self._choose_digits(shown))}{unit}"
+        return f"{format_number(number, self._choose_digits(number))}{unit}"
 
     def format_value(self, value: float | None, digits: int | None = None) -> str:
         """The value with its unit, in a sentence."""

@@ -96,16 +96,16 @@ def _measure_lifetime(series: AskSeries, failures: int) -> FactLifetime | None:
     if True not in passes:
         return None
     start = passes.index(True)
-    known, lost = ages[start], None
+    last_known, lost = ages[start], None
     for place in range(start, len(asks) - failures + 1):
         if not any(passes[place : place + failures]):
             lost = ages[place] - ages[start]
             break
-        known = ages[place]
+        last_known = ages[place]
     return FactLifetime(
         persona=series.persona,
         question=series.question,
-        known_for=known - ages[start],
+        known_for=last_known - ages[start],
         lost_by=lost,
     )
 
@@ -171,7 +171,7 @@ def estimate_survival(
     if not facts:
         return None
     groups = group_trials(
-        [fact.question for fact in facts], [each.persona for each in facts], templates
+        [fact.question for fact in facts], [fact.persona for fact in facts], templates
     )
     spans = [(fact.known_for, fact.lost_by) for fact in facts]
     ages = np.array([0.0, *sorted({age for span in spans for age in span if age})])
@@ -181,7 +181,7 @@ def estimate_survival(
     located, widths = _locate_kinds(number, ages), np.diff(ages)
     counts = np.bincount(kinds).astype(np.float64)[np.newaxis]
     (shares,), (risks,) = _compute_curves(counts, located, widths, close=_CLOSE)
-    drawn, agreed = [], []
+    resampled, agreed = [], []
     for unit in groups.units:
         sums = groups.count_kinds(kinds, counts.shape[1], unit)
         curves = np.concatenate(
@@ -190,13 +190,13 @@ def estimate_survival(
                 for part in resample(sums, seed=seed, resamples=resamples)
             ]
         )
-        drawn.append([compute_percentile(column, clusters=len(sums)) for column in curves.T])
+        resampled.append([compute_percentile(column, clusters=len(sums)) for column in curves.T])
         agreed.append(np.ptp(curves, axis=0) < _CLOSE_DRAWN)
-    widest = [choose_wider(intervals) for intervals in zip(*drawn, strict=True)]
+    widest = [choose_wider(intervals) for intervals in zip(*resampled, strict=True)]
     band = _build_band(
         shares, widest, np.all(agreed, axis=0), _count_templates(facts, groups, ages)
     )
-    lows, highs = ([None if each is None else each[end] for each in band] for end in (0, 1))
+    lows, highs = ([None if ends is None else ends[end] for ends in band] for end in (0, 1))
     return Survival(
         curve=tuple(
             SurvivalPoint(age=age, share=share, low=low, high=high, at_risk=risk)
@@ -224,9 +224,9 @@ def _locate_kinds(
 ) -> tuple[Floats, Floats]:
     """For each kind of fact, the intervals it can have been lost in, and the one it left in."""
     starts, ends = ages[:-1], ages[1:]
-    lost = [(starts >= known) & (ends <= (lost_by or -1)) for known, lost_by in spans]
-    kept = [(ends == known) & (lost_by is None) for known, lost_by in spans]
-    return np.array(lost, np.float64), np.array(kept, np.float64)
+    lost = [(starts >= known_for) & (ends <= (lost_by or -1)) for known_for, lost_by in spans]
+    censored = [(ends == known_for) & (lost_by is None) for known_for, lost_by in spans]
+    return np.array(lost, np.float64), np.array(censored, np.float64)
 
 
 def _compute_curves(
@@ -239,13 +239,13 @@ def _compute_curves(
     within, left = located
     mass = np.repeat(widths[np.newaxis], len(counts), axis=0)
     shares = np.ones_like(mass)
-    kept = counts @ left
+    censored = counts @ left
     for _ in range(_ROUNDS):
         possible = mass @ within.T
         rates = np.divide(counts, possible, out=np.zeros_like(possible), where=possible > 0)
         losses = mass * (rates @ within)
         # Facts that are lost later, or asked later, are at risk now.
-        risks = np.cumsum((losses + kept)[:, ::-1], axis=1)[:, ::-1]
+        risks = np.cumsum((losses + censored)[:, ::-1], axis=1)[:, ::-1]
         hazard = np.divide(losses, risks, out=np.zeros_like(risks), where=risks > 0)
         before, shares = shares, np.cumprod(1 - np.minimum(hazard, 1.0), axis=1)
         if np.abs(before - shares).max() < close:
@@ -258,17 +258,17 @@ def _count_templates(
     facts: Sequence[FactLifetime], groups: TrialGroups, edges: Floats
 ) -> tuple[Ints, Ints]:
     """Count the templates still known at each age, and those whose state is known then."""
-    known = np.array([fact.known_for for fact in facts])[:, np.newaxis] >= edges[1:]
+    is_known = np.array([fact.known_for for fact in facts])[:, np.newaxis] >= edges[1:]
     lost = np.array(
         [np.inf if fact.lost_by is None else fact.lost_by for fact in facts], np.float64
     )
-    observed = known | (lost[:, np.newaxis] <= edges[1:])
-    found = []
-    for each in (known, observed):
+    observed = is_known | (lost[:, np.newaxis] <= edges[1:])
+    counts = []
+    for state in (is_known, observed):
         by_template = np.zeros((groups.templates, len(edges) - 1), np.bool_)
-        np.logical_or.at(by_template, groups.template, each)
-        found.append(by_template.sum(axis=0, dtype=np.int64))
-    return found[0], found[1]
+        np.logical_or.at(by_template, groups.template, state)
+        counts.append(by_template.sum(axis=0, dtype=np.int64))
+    return counts[0], counts[1]
 
 
 def _build_band(
@@ -288,13 +288,13 @@ def _build_band(
         if ends is None:
             band.append(None)
             continue
-        known, observed = (bound_unseen_share(int(template[place])) for template in templates)
+        still_known, observed = (bound_unseen_share(int(template[place])) for template in templates)
         lows, highs = [low, ends[0]], [ends[1]]
         if agreed[place]:
             lows.append(share * (1 - observed))
             highs.append(share + (1 - share) * observed)
         if before[place] - share < _CLOSE:
-            lows.append(share * (1 - known))
+            lows.append(share * (1 - still_known))
         low, high = min(lows), min(high, max(highs))
         band.append((low, high))
     return band

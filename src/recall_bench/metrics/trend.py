@@ -339,7 +339,7 @@ def _make_prediction(day: float, lines: _DrawnLines, *, measured: Interval) -> P
     value, ends = lines.predict(day)
     limits = lines.limits
     low, high = ends or (None, None)
-    inside = [None if each is None else _clip(each, limits) for each in (low, high)]
+    inside = [None if end is None else _clip(end, limits) for end in (low, high)]
     is_beyond = not measured[0] <= day <= measured[1]
     reach = abs(day - measured[0]) / (measured[1] - measured[0])
     return Prediction(

@@ -74,8 +74,8 @@ def format_p(p_value: float, *, sign: bool = False) -> str:
     """A p-value with two significant digits, `p = ` before it if wanted."""
     if p_value < 0.001:
         return "p < 0.001" if sign else "< 0.001"
-    shown = format_number(p_value, 3 if p_value < 0.1 else 2)
-    return f"p = {shown}" if sign else shown
+    number = format_number(p_value, 3 if p_value < 0.1 else 2)
+    return f"p = {number}" if sign else number
 
 
 def format_percent(share: float | None) -> str:

@@ -161,14 +161,14 @@ def format_ceiling(bounds: HasCeiling, digits: int = 0) -> str:
 
 def list_bound_notes(shown: "Iterable[ScoreRange | None]") -> Iterator[str]:
     """What to know of a table with silence and ceiling: how to get them, or what its marks mean."""
-    known = [each for each in shown if each is not None]
-    if not known:
+    ranges = [bounds for bounds in shown if bounds is not None]
+    if not ranges:
         yield f"silence and ceiling: {NO_BOUNDS}"
         return
     yield WAY_NOTE
-    if any(map(has_low_ceiling, known)):
+    if any(map(has_low_ceiling, ranges)):
         yield LOW_CEILING_NOTE
-    if any(map(mark_doubt, known)):
+    if any(map(mark_doubt, ranges)):
         yield DOUBT_NOTE
 
 

@@ -126,9 +126,9 @@ def classify_order(differences: Sequence[JudgedDifference]) -> OrderAgreement:
     certain = {difference.direction for difference in differences if difference.is_significant}
     if len(certain) > 1:
         return OrderAgreement.CONTRADICTED
-    if {1, -1} <= {each.direction for each in differences} and certain:
+    if {1, -1} <= {difference.direction for difference in differences} and certain:
         return OrderAgreement.REVERSED
-    if len({each.is_significant for each in differences}) > 1:
+    if len({difference.is_significant for difference in differences}) > 1:
         return OrderAgreement.SIGNIFICANCE
     return OrderAgreement.SAME
 
@@ -136,25 +136,29 @@ def classify_order(differences: Sequence[JudgedDifference]) -> OrderAgreement:
 def describe_order(differences: Sequence[JudgedDifference], first: str, second: str) -> str:
     """What the judges say about the order of two systems, in a sentence."""
     certain = [difference for difference in differences if difference.is_significant]
-    both, said = f"{first} and {second}", "; ".join(map(str, differences))
+    both, words_by_judge = f"{first} and {second}", "; ".join(map(str, differences))
     match classify_order(differences):
         case OrderAgreement.CONTRADICTED:
-            up = join_words(each.judge for each in certain if each.direction > 0)
-            down = join_words(each.judge for each in certain if each.direction < 0)
+            up = join_words(difference.judge for difference in certain if difference.direction > 0)
+            down = join_words(
+                difference.judge for difference in certain if difference.direction < 0
+            )
             words = f"the order of {both} depends on the judge: {second} is better by {up}, "
             words += f"and {first} by {down}"
         case OrderAgreement.REVERSED:
             words = f"the order of {both} depends on the judge, though only one order is "
             words += "significant"
         case OrderAgreement.SIGNIFICANCE:
-            yes = join_words(each.judge for each in certain)
-            no = join_words(each.judge for each in differences if not each.is_significant)
+            yes = join_words(difference.judge for difference in certain)
+            no = join_words(
+                difference.judge for difference in differences if not difference.is_significant
+            )
             words = f"the difference between {both} is significant by {yes}, and not by {no}"
         case OrderAgreement.SAME if certain:
             words = f"all {len(differences)} judges agree on the order of {both}"
         case OrderAgreement.SAME:
             words = f"no judge of {len(differences)} finds a significant difference between {both}"
-    return f"{words} ({said})"
+    return f"{words} ({words_by_judge})"
 
 
 def describe_orders(
@@ -163,9 +167,9 @@ def describe_orders(
     """Say for which systems the order with the base depends on the judge, or that none does."""
     judged = {name: difference for name, difference in differences.items() if len(difference) > 1}
     unlike = [
-        format_sentence(describe_order(each, base, name))
-        for name, each in judged.items()
-        if classify_order(each) is not OrderAgreement.SAME
+        format_sentence(describe_order(own, base, name))
+        for name, own in judged.items()
+        if classify_order(own) is not OrderAgreement.SAME
     ]
     if judged and not unlike:
         count = max(map(len, judged.values()))

@@ -67,8 +67,8 @@ def _render_components(outline: Outline) -> Iterator[str]:
     names += f" and {more} more" if more > 0 else ""
     yield from _format_fact("Personas", f"{names}; dataset {outline.dataset[:8]}")
     repeats = "" if outline.repeats == 1 else f", {outline.repeats} times each"
-    asked = f"{outline.trials:,} trials of {outline.questions:,} questions{repeats}"
-    yield from _format_fact("Asked", asked)
+    counts = f"{outline.trials:,} trials of {outline.questions:,} questions{repeats}"
+    yield from _format_fact("Asked", counts)
     fed = f"{outline.ingest_calls:,} days, settling {outline.settle_calls:,} times"
     yield from _format_fact("Fed", f"{fed} ({outline.lifecycle})")
     yield from _format_fact("Work", _describe_work(outline))
@@ -80,8 +80,8 @@ def _render_components(outline: Outline) -> Iterator[str]:
 def _describe_work(outline: Outline) -> str:
     units = format_quantity(outline.shards, "work unit")
     at_a_time = "one by one" if outline.workers == 1 else f"{outline.workers:,} at a time"
-    each = "a question" if outline.parallelism == 1 else f"{outline.parallelism} questions"
-    return f"{units}, {at_a_time} ({outline.executor}), {each} at a time in each"
+    step = "a question" if outline.parallelism == 1 else f"{outline.parallelism} questions"
+    return f"{units}, {at_a_time} ({outline.executor}), {step} at a time in each"
 
 
 def _describe_shard(outline: Outline) -> str:
@@ -102,23 +102,23 @@ def _describe_left(outline: Outline) -> str:
 def _render_trials(outline: Outline) -> Iterator[str]:
     """Personas by checkpoints: how many trials each owes."""
     labels = list(
-        dict.fromkeys(line.label for each in outline.personas for line in each.checkpoints)
+        dict.fromkeys(line.label for persona in outline.personas for line in persona.checkpoints)
     )
-    counts = (f"{line.trials:,}" for each in outline.personas for line in each.checkpoints)
+    counts = (f"{line.trials:,}" for persona in outline.personas for line in persona.checkpoints)
     cell = 2 + max(map(len, (*labels, *counts)), default=0)
-    shown = [labels[place] for place in pick_evenly(len(labels), max(1, (WIDTH - 34) // cell))]
+    selection = [labels[place] for place in pick_evenly(len(labels), max(1, (WIDTH - 34) // cell))]
     columns = [Column("trials owed", 22, is_text=True), Column("days", 5)]
-    columns += [*(Column(label, cell) for label in shown), Column("all", 7)]
+    columns += [*(Column(label, cell) for label in selection), Column("all", 7)]
     rows = []
     for persona in outline.personas[:_ROWS]:
         owed = {line.label: line.trials for line in persona.checkpoints}
-        figures = (persona.days, *(owed.get(label, 0) for label in shown), sum(owed.values()))
+        figures = (persona.days, *(owed.get(label, 0) for label in selection), sum(owed.values()))
         rows.append([clean_text(persona.id)[:21], *(f"{figure:,}" for figure in figures)])
     yield from render_text(Table(columns, rows, gap=""))
     if len(outline.personas) > _ROWS:
         yield f"… and {len(outline.personas) - _ROWS:,} more personas"
-    if len(shown) < len(labels):
-        yield f"({len(shown)} of {len(labels)} checkpoints shown)"
+    if len(selection) < len(labels):
+        yield f"({len(selection)} of {len(labels)} checkpoints shown)"
 
 
 def _describe_sources(found: Forecast) -> str:
@@ -165,7 +165,7 @@ def _render_money(found: Forecast) -> Iterator[str]:
     for each in found.spending:
         yield from _format_fact(each.role.capitalize(), _describe_spending(each))
     total = "at unknown prices" if found.cost_usd is None else format_round_dollars(found.cost_usd)
-    if any(each.is_limit for each in found.spending):
+    if any(spending.is_limit for spending in found.spending):
         total += "; what a model reasons unseen comes on top"
     yield from _format_fact("Money", total)
 

@@ -65,7 +65,7 @@ def _split_passage(level: Level, scenario: str, passage: Passage) -> Iterator[Ra
 
 def list_figure_names(level: Level, counted: Iterable[RetrievalMeasure]) -> list[str]:
     """The names of these measures at a level."""
-    return [f"{level} {each.name}" for each in counted]
+    return [f"{level} {measure.name}" for measure in counted]
 
 
 def label_figures(level: Level, figures: Mapping[str, float]) -> Figures:
@@ -102,8 +102,8 @@ def score_outcome(
     has_answer = item.truth.is_answerable
     if methodology.needs_answer and has_answer and is_abstention(text or ""):
         value = 0.0
-    found = [str(finding) for finding in outcome.verdict.findings]
-    counted = {name: float(name in found) for name in methodology.counts}
+    findings = [str(finding) for finding in outcome.verdict.findings]
+    counted = {name: float(name in findings) for name in methodology.counts}
     return {name: 1.0 - value if category in methodology.unwanted else value, **counted}
 
 

@@ -151,19 +151,19 @@ def _load_sessions(
         if data is not None:
             raise
         return {}, f"the sessions of the evidence are not shown: {problem}"
-    digests = {each.id: each.history_digest for each in folder.plan.scenarios}
-    found: dict[str, dict[int, str]] = {}
+    digests = {card_of.id: card_of.history_digest for card_of in folder.plan.scenarios}
+    sessions: dict[str, dict[int, str]] = {}
     for number in range(len(source)):
         scenario = QuestionFilter(methodology, frozenset()).apply(source[number])
-        known = digests.get(scenario.id)
-        if known is None or build_scenario_card(scenario).history_digest != known:
+        digest = digests.get(scenario.id)
+        if digest is None or build_scenario_card(scenario).history_digest != digest:
             continue
-        cited = {each.day for item in scenario.items for each in item.truth.evidence}
-        found[scenario.id] = {
+        cited = {cited_part.day for item in scenario.items for cited_part in item.truth.evidence}
+        sessions[scenario.id] = {
             episode.day: episode.text for episode in scenario.episodes if episode.day in cited
         }
-    missing = None if len(found) == len(digests) else f"{place} lacks some histories of the run"
-    return found, missing
+    missing = None if len(sessions) == len(digests) else f"{place} lacks some histories of the run"
+    return sessions, missing
 
 
 def _draw_heatmaps(
@@ -204,8 +204,8 @@ def _draw_charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path
     def wait_for_charts() -> list[Path]:
         names, complaint = drawing.process.communicate()
         if drawing.process.returncode:
-            said = complaint.decode(errors="replace").strip().rpartition("\n")[2]
-            raise BenchError(f"{target}: the charts could not be drawn ({said})")
+            problem = complaint.decode(errors="replace").strip().rpartition("\n")[2]
+            raise BenchError(f"{target}: the charts could not be drawn ({problem})")
         return [target / name for name in msgspec.json.decode(names, type=list[str])]
 
     try:

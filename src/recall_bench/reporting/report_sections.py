@@ -541,7 +541,7 @@ def describe_canaries(
     has_file = "none is kept, so all are new" if watch.watched else "none is kept"
     yield Fact("File", watch.file or has_file)
     yield Fact("Rule", watch.rule)
-    counts = Counter(each.change for each in watch.watched)
+    counts = Counter(canary.change for canary in watch.watched)
     if not counts:
         yield Fact("Canaries", "none")
         return
@@ -555,13 +555,17 @@ def describe_canaries(
         ],
         rows=[
             (
-                each.change.value,
-                Link(each.canary.text, persona=each.canary.persona, question=each.canary.question),
-                f"{each.canary.persona}/{each.canary.question}",
-                f"{each.hallucinated} of {each.asked}",
-                f"{each.canary.hallucinated} of {each.canary.asked}",
+                watched.change.value,
+                Link(
+                    watched.canary.text,
+                    persona=watched.canary.persona,
+                    question=watched.canary.question,
+                ),
+                f"{watched.canary.persona}/{watched.canary.question}",
+                f"{watched.hallucinated} of {watched.asked}",
+                f"{watched.canary.hallucinated} of {watched.canary.asked}",
             )
-            for each in watch.watched
+            for watched in watch.watched
         ],
         most=most,
         is_ranked=True,

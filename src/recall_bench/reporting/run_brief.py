@@ -80,11 +80,11 @@ def _render_lines(
     yield from format_fact("Result", describe_result(folder, summary, means), width=width)
     if (missing := describe_missing_bounds(summary, means)) is not None:
         yield from format_fact("Silence", missing, width=width)
-    shown = _SHOWN_FACTS | _AGENT_FACTS if folder.service.messages else _SHOWN_FACTS
+    labels = _SHOWN_FACTS | _AGENT_FACTS if folder.service.messages else _SHOWN_FACTS
     if folder.diagnosis is not None and folder.diagnosis.health is not SystemHealth.VALID:
-        shown |= {"Doctor"}
+        labels |= {"Doctor"}
     for label, words in list_run_facts(folder, summary, means):
-        if label in shown:
+        if label in labels:
             yield from format_fact(label, clean_text(words), width=width)
     if not summary.has_score or means.estimate_overall() is None:
         return

@@ -143,8 +143,8 @@ def describe_conclusion(contrast: Contrast, runs: Sequence[RunCard]) -> str:
         elif comparison.detectable is None:
             sentence += "; with so few questions no difference can be shown"
         else:
-            seen = format_score(comparison.detectable, 1)
-            sentence += f"; a difference below {seen} points could not have been seen reliably"
+            smallest = format_score(comparison.detectable, 1)
+            sentence += f"; a difference below {smallest} points could not have been seen reliably"
     if estimate.is_small:
         sentence += f"; {estimate.questions} questions are few, and the interval may be off"
     for run in both:
@@ -212,7 +212,7 @@ def compare_runs(
         parts = by_judge.get(run.letter, {})
         if parts:
             differences = [JudgedDifference(name, p.comparison) for name, p in parts.items()]
-            names = [f"{each.letter} ({each.system})" for each in (runs[0], run)]
+            names = [f"{card.letter} ({card.system})" for card in (runs[0], run)]
             contrasts[run.letter] = contrasts[run.letter].replace(
                 judges=tuple(parts.values()),
                 order=classify_order(differences),
@@ -336,7 +336,7 @@ def _describe_run(
             missing=tally.missing if table.scale is None else table.missing,
         ),
         bounds=estimate_row_range(table.rows, templates, resamples=resamples),
-        category_bounds={name: found for name, found in ranges.items() if found is not None},
+        category_bounds={name: bounds for name, bounds in ranges.items() if bounds is not None},
         invented=estimate(table.inventions, limits=RATE),
         leaked=estimate(table.leaks, limits=RATE),
         hallucination_rate=tally.hallucination_rate,

@@ -97,11 +97,13 @@ def _describe_deliveries(found: DeliveryCounts, plan: Plan) -> str:
     limit = f"top {plan.top_k}"
     if plan.max_context_tokens is not None:
         limit += f", {plan.max_context_tokens:,} tokens"
-    kept, offered = (format_number(each / found.answers, 1) for each in (found.kept, found.offered))
+    delivered, offered = (
+        format_number(count / found.answers, 1) for count in (found.kept, found.offered)
+    )
     share = found.summaries / found.kept if found.kept else 0.0
     summaries = f" · {format_percent(share)} summaries, which count as no day" if share else ""
     return (
-        f"{kept} of {offered} passages an "
+        f"{delivered} of {offered} passages an "
         f"answer ({limit}) · {found.tokens / found.answers:,.0f} tokens · "
         f"{format_percent(found.traced_share)} traced{summaries}"
     )
@@ -166,8 +168,8 @@ def describe_reviews(reviews: ReviewCounts, plan: Plan, overall: TrialTally) -> 
         parts.append("of passes none, by the plan")
     if overall.mean is not None and reviews.total.done:
         before = (overall.points - reviews.total.points) / overall.counted
-        shown = [format_score(mean, digits=1) for mean in (before, overall.mean)]
-        parts.append(f"score {' → '.join(shown)}")
+        scores = [format_score(mean, digits=1) for mean in (before, overall.mean)]
+        parts.append(f"score {' → '.join(scores)}")
     if reviews.open:
         parts.append(f"{reviews.open} still to do")
     return " · ".join(parts)
@@ -206,7 +208,7 @@ def _describe_refusals(boundary: BoundaryCounts) -> str:
     kinds = [(kind.value, refusal) for kind, refusal in boundary.refusals.items()]
     if len(kinds) > 1:
         kinds.append(("together", together))
-    return " · ".join(f"{name} {_format_refusals(found)}" for name, found in kinds)
+    return " · ".join(f"{name} {_format_refusals(refusals)}" for name, refusals in kinds)
 
 
 def _format_refusals(found: Refusals) -> str:

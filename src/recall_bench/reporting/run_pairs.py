@@ -67,7 +67,7 @@ def explain_other_measure(first: Plan, second: Plan, *, intersect: bool = False)
     if ours.name != theirs.name:
         return f"one is on {ours.name} and the other on {theirs.name}"
     if (ours.protocol, ours.eval_version) != (theirs.protocol, theirs.eval_version):
-        protocols = (f"{each.protocol} ({each.eval_version})" for each in (ours, theirs))
+        protocols = (f"{dataset.protocol} ({dataset.eval_version})" for dataset in (ours, theirs))
         return "they are measured by " + " and ".join(protocols)
     if not intersect and (ours.files, ours.layers) != (theirs.files, theirs.layers):
         return f"they read different data of {ours.name}"

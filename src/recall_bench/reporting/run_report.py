@@ -179,23 +179,23 @@ def _check_others(folder: RunFolder, summary: Summary, beside: Sequence[RunFolde
     if not beside:
         return
     _require_valid(folder, summary)
-    seen = {identify_answers(folder): folder}
+    by_answers = {identify_answers(folder): folder}
     for other in beside:
-        if (same := seen.get(identify_answers(other))) is not None:
+        if (same := by_answers.get(identify_answers(other))) is not None:
             raise UsageError(
                 f"--beside {other.path}: holds the same answers as {same.path}; name another run"
             )
-        seen[identify_answers(other)] = other
+        by_answers[identify_answers(other)] = other
         _require_valid(other, summarise(other))
-        found = [
+        differences = [
             difference
             for difference in find_differences(folder.plan, other.plan)
             if difference.what not in _COMPARABLE_CONDITIONS
         ]
-        if found:
+        if differences:
             raise UsageError(
-                f"--beside {other.path}: differs from {folder.path} in {list_differences(found)}; "
-                "run both alike to compare them"
+                f"--beside {other.path}: differs from {folder.path} in "
+                f"{list_differences(differences)}; run both alike to compare them"
             )
 
 
@@ -247,8 +247,10 @@ def _build_header(
 def _list_notices(folder: RunFolder, table: TrialTable, summary: Summary) -> Iterator[str]:
     if table.scale is None and (missing := describe_unmeasured(summary.unmeasured)):
         yield f"the score is {missing}"
-    if table.scale is not None and (left := len(table.rows) - len(table.points) - table.missing):
-        yield f"{table.scale.label} does not apply to {left:,} trials, which are left out"
+    if table.scale is not None and (
+        uncounted := len(table.rows) - len(table.points) - table.missing
+    ):
+        yield f"{table.scale.label} does not apply to {uncounted:,} trials, which are left out"
     if folder.plan.labels is not None:
         yield describe_labels(folder.plan.labels)
     card = folder.plan.imported
@@ -277,12 +279,12 @@ def _compare_costs(
         tables.append(theirs)
         _require_scores(other, theirs)
         runs.append((other, estimates.estimate_overall(), measure_costs(other, theirs)))
-    known = [number for number, (_, score, _) in enumerate(runs) if score is not None]
-    p_values = compare_all_pairs([tables[number] for number in known])
+    scored = [number for number, (_, score, _) in enumerate(runs) if score is not None]
+    p_values = compare_all_pairs([tables[number] for number in scored])
     return build_paretos(
         [
-            (format_card(each.plan.system), each.path, score, taken)
-            for each, score, taken in runs
+            (format_card(run_folder.plan.system), run_folder.path, score, taken)
+            for run_folder, score, taken in runs
             if score is not None
         ],
         lambda one, other: p_values.get((one, other), 1.0) <= ALPHA,

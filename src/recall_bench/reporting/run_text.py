@@ -124,15 +124,16 @@ def describe_verdict(summary: Summary, means: "RunEstimates") -> str:
         case RunStatus.INVALID:
             return f"INVALID ({validity.reason})"
         case RunStatus.UNFINISHED:
-            found = f"so far {_describe_score(summary, means)}"
-            shown = found if summary.has_score else _describe_failures(summary)
-            return f"UNFINISHED ({validity.reason}); {shown}"
+            so_far = f"so far {_describe_score(summary, means)}"
+            words = so_far if summary.has_score else _describe_failures(summary)
+            return f"UNFINISHED ({validity.reason}); {words}"
 
 
 def _describe_failures(summary: Summary) -> str:
     """Why an unfinished run has no score yet."""
-    asked, budget = summary.overall.without_open, summary.plan.error_budget * 100
-    return f"no score: {asked.failed} of {asked.owed} trials so far failed, budget {budget:.4g} %"
+    finished, budget = summary.overall.without_open, summary.plan.error_budget * 100
+    trials = f"{finished.failed} of {finished.owed} trials"
+    return f"no score: {trials} so far failed, budget {budget:.4g} %"
 
 
 def describe_result(folder: RunFolder, summary: Summary, means: "RunEstimates") -> str:
@@ -223,8 +224,8 @@ def list_run_facts(
         yield "Dataset", f"{plan.dataset.name}, by {plan.dataset.protocol}"
         names = join_words([card.id for card in plan.scenarios], most=_MAX_NAMES)
         yield "Histories", f"{len(plan.scenarios):,}: {names}"
-    known = "in the dataset" if plan.imported is None else "put"
-    yield "Questions", f"{summary.questions} {known}{_describe_sampling(plan)}"
+    where = "in the dataset" if plan.imported is None else "put"
+    yield "Questions", f"{summary.questions} {where}{_describe_sampling(plan)}"
     yield "Trials", _describe_counts(summary.overall)
     yield "Lifecycle", _describe_lifecycle(plan)
     yield (
@@ -331,8 +332,8 @@ def _describe_sensitivity(folder: RunFolder) -> str:
     from recall_bench.reporting.judge_text import describe_range
     from recall_bench.reporting.trial_scores import measure_judges
 
-    found = measure_judges(folder)
-    return NO_DATA if found is None else describe_range(found)
+    sensitivity = measure_judges(folder)
+    return NO_DATA if sensitivity is None else describe_range(sensitivity)
 
 
 def _describe_import(card: ImportCard) -> str:
@@ -366,8 +367,8 @@ def describe_personas(plan: Plan) -> str:
 
 def _describe_checkpoints(plan: Plan) -> str:
     labels = [checkpoint.label for checkpoint in plan.checkpoints]
-    shown = labels if len(labels) <= _MAX_LABELS else [*labels[:3], "…", *labels[-2:]]
-    return f"{len(labels)}: {', '.join(shown)}" + (" (dry run: the first)" if plan.dry_run else "")
+    names = labels if len(labels) <= _MAX_LABELS else [*labels[:3], "…", *labels[-2:]]
+    return f"{len(labels)}: {', '.join(names)}" + (" (dry run: the first)" if plan.dry_run else "")
 
 
 def _describe_sampling(plan: Plan) -> str:
@@ -375,8 +376,8 @@ def _describe_sampling(plan: Plan) -> str:
     words += f" · each asked {plan.repeats} times" if plan.repeats > 1 else ""
     if plan.dataset is not None:
         return words
-    asked = "on" if plan.groups_enabled else "off (--groups-enabled asks them)"
-    return f"{words} · group questions {asked}"
+    groups = "on" if plan.groups_enabled else "off (--groups-enabled asks them)"
+    return f"{words} · group questions {groups}"
 
 
 def _describe_lifecycle(plan: Plan) -> str:
@@ -387,27 +388,31 @@ def _describe_lifecycle(plan: Plan) -> str:
 
 
 def _describe_difficulties(means: "RunEstimates", persona: str) -> str:
-    found = means.estimate_by(lambda item: item.truth.difficulty, persona)
+    means_by_name = means.estimate_by(lambda item: item.truth.difficulty, persona)
     return " · ".join(
-        f"{name} {_format_mean(found[name].points if name in found else None)}"
-        for name in list_names(found, DIFFICULTIES)
+        f"{name} {_format_mean(means_by_name[name].points if name in means_by_name else None)}"
+        for name in list_names(means_by_name, DIFFICULTIES)
     )
 
 
 def _describe_kinds(means: "RunEstimates", persona: str) -> str:
     """The score of each kind of memory work, the lowest first; empty if questions have none."""
-    found = means.estimate_by(lambda item: item.kind, persona)
-    scored = {name: each.points for name, each in found.items() if each.points is not None}
+    means_by_kind = means.estimate_by(lambda item: item.kind, persona)
+    scored = {
+        name: kind_means.points
+        for name, kind_means in means_by_kind.items()
+        if kind_means.points is not None
+    }
     ordered = sorted(scored, key=lambda name: (scored[name].value, name))
     return " · ".join(f"{name} {_format_mean(scored[name])}" for name in ordered)
 
 
 def _describe_disclosures(means: "RunEstimates", persona: str | None = None) -> str:
-    found = means.estimate_by(_get_disclosure, persona)
+    means_by_kind = means.estimate_by(_get_disclosure, persona)
     return " · ".join(
-        ", ".join([f"{kind.value} {_format_mean(each.points)}", *list_rates(*each[1:])])
+        ", ".join([f"{kind.value} {_format_mean(kind_means.points)}", *list_rates(*kind_means[1:])])
         for kind in Disclosure
-        if (each := found.get(kind.value)) is not None
+        if (kind_means := means_by_kind.get(kind.value)) is not None
     )
 
 

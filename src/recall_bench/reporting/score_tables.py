@@ -80,11 +80,11 @@ def render_checkpoint_table(
     `of` is the number of all checkpoints, where these are a selection.
     """
     wide = {"fed to"} if width < _WIDE_WIDTH else frozenset()
-    kept = [place for place, column in enumerate(_CHECKPOINT_COLUMNS) if column.head not in wide]
+    places = [place for place, column in enumerate(_CHECKPOINT_COLUMNS) if column.head not in wide]
     rows = [_list_checkpoint(part, mean, summary) for part, mean in zip(parts, means, strict=True)]
     table = Table(
-        [_CHECKPOINT_COLUMNS[place] for place in kept],
-        [[row[place] for place in kept] for row in rows],
+        [_CHECKPOINT_COLUMNS[place] for place in places],
+        [[row[place] for place in places] for row in rows],
         gap="",
     )
     yield from render_text(table)
@@ -185,22 +185,22 @@ def render_heatmap(table: "RowTable", *, of: int | None = None, width: int = WID
     inside = max((len(text) for cells in texts for pair in cells for text in pair), default=0)
     cell = 1 + max(inside, *(len(head) + 1 for head in heads), 0)
     cell += _CATEGORY_WIDTH + len(heads) * (cell + 1) <= room
-    shown = pick_evenly(len(heads), max(1, (room - _CATEGORY_WIDTH) // cell))
-    rule = "─" * (cell * len(shown) - 1)
+    places = pick_evenly(len(heads), max(1, (room - _CATEGORY_WIDTH) // cell))
+    rule = "─" * (cell * len(places) - 1)
     right = "" if bounds is None else "".join(_BOUND_HEADS)
     lines = [
-        _format_line("points of 100 (questions)", [f"{heads[at]} " for at in shown], cell) + right,
+        _format_line("points of 100 (questions)", [f"{heads[at]} " for at in places], cell) + right,
         f"{'95 % interval':{_CATEGORY_WIDTH}} {rule}",
     ]
     for row, cells in zip(rows, texts, strict=True):
         if _is_all(row):
             lines.append(f"{'':{_CATEGORY_WIDTH}} {rule}")
-        means, ends = ([cells[at][line] for at in shown] for line in (0, 1))
+        means, ends = ([cells[at][line] for at in places] for line in (0, 1))
         lines.append(_format_line(_name_row(row), means, cell) + _format_bounds(row))
         if any(text.strip() for text in ends):
             lines.append(_format_line("", ends, cell))
-    if len(shown) < (of or len(heads)):
-        lines.append(f"({len(shown)} of {of or len(heads)} checkpoints shown)")
+    if len(places) < (of or len(heads)):
+        lines.append(f"({len(places)} of {of or len(heads)} checkpoints shown)")
     for note in table.iterate_notes():
         lines += wrap_text(note, width=width)
     return "\n".join(line.rstrip() for line in lines)

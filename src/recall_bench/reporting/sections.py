@@ -103,15 +103,15 @@ def render_parts(parts: Iterable[SectionPart], *, width: int = WIDTH) -> Iterato
 
 
 def _render_table(table: SectionTable) -> Iterator[str]:
-    shown = len(table.columns) - table.page_columns
-    columns = table.columns[:shown]
+    visible = len(table.columns) - table.page_columns
+    columns = table.columns[:visible]
     count = len(table.rows)
     most = min(count, table.most or count)
     places = list(range(most)) if table.is_ranked else pick_evenly(count, most)
     rows = [
         [
             _clip_cell(", ".join(cell) if isinstance(cell, tuple) else cell, column)
-            for cell, column in zip(table.rows[place][:shown], columns, strict=True)
+            for cell, column in zip(table.rows[place][:visible], columns, strict=True)
         ]
         for place in places
     ]

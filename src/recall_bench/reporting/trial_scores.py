@@ -163,10 +163,10 @@ def find_own_methodology(card: DatasetCard) -> Methodology | None:
     """The methodology that a run was measured by; None if it is not one of this version's."""
     family, _, name = card.protocol.partition("/")
     try:
-        found = find_methodology(family, name)
+        methodology = find_methodology(family, name)
     except UsageError:
         return None
-    return found if found.eval_version == card.eval_version else None
+    return methodology if methodology.eval_version == card.eval_version else None
 
 
 def explain_missing_scores(table: TrialTable) -> str | None:
@@ -194,8 +194,8 @@ def measure_figures(folder: RunFolder, table: TrialTable) -> tuple[ProtocolFigur
     if methodology is None:
         return ()
     figures = _FigureReader(folder, methodology)
-    held = figures.list_names()
-    names = [name for name in held if name in (*methodology.headline, *methodology.answers)]
+    names_held = figures.list_names()
+    names = [name for name in names_held if name in (*methodology.headline, *methodology.answers)]
     scores = {name: figures.choose(name) for name in names}
     marks: dict[str, dict[Trial, float]] = {name: {} for name in names}
     for scenario in folder.scenarios:
@@ -217,14 +217,14 @@ def _estimate_figure(
 ) -> ProtocolFigure:
     estimate = partial(estimate_marks, limits=RATE, templates=templates, resamples=CELL_RESAMPLES)
     groups = {
-        each: estimate({trial: marks[trial] for trial in trials})
-        for each, trials in group_by(marks, category.__getitem__).items()
+        category_name: estimate({trial: marks[trial] for trial in trials})
+        for category_name, trials in group_by(marks, category.__getitem__).items()
     }
     return ProtocolFigure(
         name=name,
         label=_LABELS.get(name, name),
         mean=estimate(marks),
-        categories={each: group for each, group in groups.items() if group is not None},
+        categories={group_name: group for group_name, group in groups.items() if group is not None},
     )
 
 
@@ -266,17 +266,17 @@ class _FigureReader:
         answers += self._methodology.answers if self._has_answers else ()
         counts = self._methodology.counts if self._is_judged else ()
         rankings = (name for name, _, _ in self._list_rankings())
-        known = dict.fromkeys((*answers, *counts, *rankings))
-        first = [name for name in self._methodology.headline if name in known]
+        every = dict.fromkeys((*answers, *counts, *rankings))
+        first = [name for name in self._methodology.headline if name in every]
         spoken = [name for name in first if name in answers]
-        return tuple(dict.fromkeys((*spoken, *answers, *first, *known)))
+        return tuple(dict.fromkeys((*spoken, *answers, *first, *every)))
 
     def choose(self, name: str) -> _Score:
         """How the figure of this name is computed."""
         if name in (*list_judged_figures(self._methodology), *self._methodology.counts):
             return _JudgedFigure(name, self._methodology)
-        for known, ranking, measure in self._list_rankings():
-            if known == name:
+        for figure, ranking, measure in self._list_rankings():
+            if figure == name:
                 return _RetrievalFigure(name, ranking, measure)
         return _AnswerFigure(name)
 
@@ -324,7 +324,7 @@ class _RetrievalFigure:
         passages = () if result.answered is None else result.answered.answer.passages
         scenario = result.trial.scenario
         gold = self._ranking.find_gold(scenario, result.item)
-        found = score_ranking(self._ranking, (self._measure,), scenario, gold, passages)
+        figures = score_ranking(self._ranking, (self._measure,), scenario, gold, passages)
         if is_failed:
-            return 0.0 if found else None
-        return found.get(self._name)
+            return 0.0 if figures else None
+        return figures.get(self._name)

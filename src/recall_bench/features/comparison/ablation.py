@@ -121,13 +121,13 @@ def plan_ablation(
     equals another one, is left out with a note.
     """
     base = _resolve_card(settings, {})
-    wanted = grid or build_default_grid(settings.adapter, base.config)
+    varied = grid or build_default_grid(settings.adapter, base.config)
     notes: list[str] = []
     accepted: dict[str, AblationVariant] = {base.digest: AblationVariant(BASE, {})}
     if full and grid:
-        for variant in list_single_changes(wanted):
+        for variant in list_single_changes(varied):
             _resolve_card(settings, variant.changes)
-    for variant in list_combinations(wanted) if full else list_single_changes(wanted):
+    for variant in list_combinations(varied) if full else list_single_changes(varied):
         try:
             card = _resolve_card(settings, variant.changes)
         except UsageError as refused:
@@ -138,7 +138,7 @@ def plan_ablation(
         accepted.setdefault(card.digest, variant)
     if len(accepted) == 1:
         raise UsageError(
-            f"--grid: {', '.join(wanted)}: these are already the settings of {settings.adapter}; "
+            f"--grid: {', '.join(varied)}: these are already the settings of {settings.adapter}; "
             "give other values"
         )
     return Ablation(
@@ -213,5 +213,5 @@ def _resolve_card(settings: Settings, changes: Mapping[str, object]) -> SystemCa
 
 def _choose_folder(settings: Settings) -> Path:
     name = re.sub(r"[^\w.-]+", "-", settings.adapter).strip("-") or "system"
-    said = repr(replace(settings, parallelism=1, retry_errors=False))
-    return RUNS / f"ablate-{name}-{sha256(said.encode()).hexdigest()[:8]}"
+    settings_words = repr(replace(settings, parallelism=1, retry_errors=False))
+    return RUNS / f"ablate-{name}-{sha256(settings_words.encode()).hexdigest()[:8]}"

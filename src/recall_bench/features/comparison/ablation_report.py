@@ -148,9 +148,9 @@ def compare_variants(
     for variant in variants:
         # The first judge of the base gives the score.
         comparisons = [
-            each.comparison
-            for each in differences.get(variant.name, ())
-            if each.judge == plan.judge_names[0]
+            difference.comparison
+            for difference in differences.get(variant.name, ())
+            if difference.judge == plan.judge_names[0]
         ]
         row = _measure_run(folders[variant.name], variant)
         points = {judge: table.points for judge, table in tables[variant.name].items()}

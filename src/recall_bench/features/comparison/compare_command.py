@@ -63,8 +63,8 @@ def compare_command(
 
     folders = [RunFolder.open(path) for path in (baseline, *others)]
     if any(folder.plan.behaviour is not None for folder in folders):
-        found = compare_suites(folders, intersect=intersect)
-        click.echo(format_json(found) if as_json else render_suite_comparison(found))
+        comparison = compare_suites(folders, intersect=intersect)
+        click.echo(format_json(comparison) if as_json else render_suite_comparison(comparison))
         return
     folders = [find_judge_view(folder, judge) for folder in folders]
     report = compare_runs(folders, intersect=intersect, score=score)
@@ -147,10 +147,8 @@ def power_command(
         if not runs
         else _measure_runs(runs, sd, correlation, asks)
     )
-    found = plan_power(
-        ground, difference=difference, questions=questions, alpha=alpha, power=wanted
-    )
-    click.echo(format_json(found) if as_json else render_power(found))
+    plan = plan_power(ground, difference=difference, questions=questions, alpha=alpha, power=wanted)
+    click.echo(format_json(plan) if as_json else render_power(plan))
 
 
 def _use_stated_sd(sd: float | None, correlation: float | None, asks: float | None) -> "PowerBasis":

@@ -97,8 +97,11 @@ def _rank_runs(report: ComparisonReport) -> Iterator[SectionPart]:
     rows = []
     for place, rank in enumerate(report.ranking, start=1):
         against = (NO_DATA, NO_DATA)
-        if (found := comparisons.get(rank.letter)) is not None:
-            against = format_delta(found.difference.value * OF_100, 1), format_p(found.final_p)
+        if (comparison := comparisons.get(rank.letter)) is not None:
+            against = (
+                format_delta(comparison.difference.value * OF_100, 1),
+                format_p(comparison.final_p),
+            )
         rows.append(
             (
                 str(place),
@@ -118,13 +121,13 @@ def _rank_runs(report: ComparisonReport) -> Iterator[SectionPart]:
 
 def _list_bounds(runs: Sequence[RunCard]) -> Iterator[SectionPart]:
     """Silence and ceiling with the score of each run between them, overall and by category."""
-    shown = [run for run in runs if run.bounds is not None][:_MAX_RUNS]
-    if not shown:
+    bounded = [run for run in runs if run.bounds is not None][:_MAX_RUNS]
+    if not bounded:
         yield Fact("Silence", NO_BOUNDS)
         return
-    names = order_categories({name for run in shown for name in run.category_bounds})
-    ranges = {"overall": [run.bounds for run in shown]}
-    ranges |= {name: [run.category_bounds.get(name) for run in shown] for name in names}
+    names = order_categories({name for run in bounded for name in run.category_bounds})
+    ranges = {"overall": [run.bounds for run in bounded]}
+    ranges |= {name: [run.category_bounds.get(name) for run in bounded] for name in names}
     rows = []
     for name, bounds in ranges.items():
         # Silence and ceiling are those of the first run that has them.
@@ -141,18 +144,18 @@ def _list_bounds(runs: Sequence[RunCard]) -> Iterator[SectionPart]:
     yield SectionTable(
         columns=[
             Column("score (of the way)", _NAME_WIDTH, is_text=True),
-            *map(Column, ("silence", "ceiling", *(run.letter for run in shown))),
+            *map(Column, ("silence", "ceiling", *(run.letter for run in bounded))),
         ],
         rows=rows,
     )
-    if len(shown) < len(runs):
-        yield f"({len(shown)} of {len(runs)} runs shown; --json has all)"
+    if len(bounded) < len(runs):
+        yield f"({len(bounded)} of {len(runs)} runs shown; --json has all)"
     notes = [*list_bound_notes([ends for bounds in ranges.values() for ends in bounds])]
-    pairs = {run.letter: (run.bounds.floor, run.bounds.ceiling) for run in shown if run.bounds}
-    others = [letter for letter, pair in pairs.items() if pair != pairs[shown[0].letter]]
+    pairs = {run.letter: (run.bounds.floor, run.bounds.ceiling) for run in bounded if run.bounds}
+    others = [letter for letter, pair in pairs.items() if pair != pairs[bounded[0].letter]]
     if others:
         notes.append(
-            f"Silence and ceiling are those of {shown[0].letter}; {join_words(others)} had other "
+            f"Silence and ceiling are those of {bounded[0].letter}; {join_words(others)} had other "
             "trials or another reader, and the lines above have their own"
         )
     yield from (f"{note}." for note in notes)
@@ -160,9 +163,10 @@ def _list_bounds(runs: Sequence[RunCard]) -> Iterator[SectionPart]:
 
 def _describe_contrast(report: ComparisonReport, contrast: Contrast) -> Iterator[SectionPart]:
     """The pairs of a run and the baseline, and the difference overall and in each group."""
-    letter, found = contrast.letter, contrast.overall.comparison
-    pairs = f"{found.difference.trials:,} trials of {found.difference.questions:,} questions, "
-    pairs += format_quantity(found.difference.personas, report.unit)
+    letter, comparison = contrast.letter, contrast.overall.comparison
+    difference = comparison.difference
+    pairs = f"{difference.trials:,} trials of {difference.questions:,} questions, "
+    pairs += format_quantity(difference.personas, report.unit)
     for count, where in (
         (contrast.only_first, f"in {letter}"),
         (contrast.only_second, "in A"),
@@ -173,13 +177,15 @@ def _describe_contrast(report: ComparisonReport, contrast: Contrast) -> Iterator
     for dropped in contrast.dropped:
         both = f"{dropped.first:,} of A and {dropped.second:,} of {letter}"
         yield Fact("Dropped", f"{both}: trials {dropped.reason}")
-    yield from (Fact("Differs", str(difference)) for difference in contrast.unlike)
+    yield from (Fact("Differs", str(condition)) for condition in contrast.unlike)
     if contrast.is_identical:
         return
-    effect = f"{format_delta(found.difference.value * OF_100, 1)} points of 100"
-    effect += f" · {found.wins} questions went better, {found.losses} worse, {found.ties} alike"
-    if found.detectable is not None:
-        score = format_score(found.detectable, 1)
+    effect = (
+        f"{format_delta(difference.value * OF_100, 1)} points of 100 · {comparison.wins} questions "
+        f"went better, {comparison.losses} worse, {comparison.ties} alike"
+    )
+    if comparison.detectable is not None:
+        score = format_score(comparison.detectable, 1)
         effect += f" · a difference of {score} points is seen four times in five"
     yield Fact("Effect", effect)
     head = "points of 100" if report.score is None else f"{report.score.label}, of 100"
@@ -239,12 +245,21 @@ def _list_view_cells(
 
 
 def _list_tests(part: ContrastPart, scale: float) -> tuple[str, ...]:
-    found = part.comparison
-    adjusted = NO_DATA if found.p_adjusted is None else format_p(found.p_adjusted)
-    if found.p_adjusted is not None and found.is_significant:
+    comparison = part.comparison
+    adjusted = NO_DATA if comparison.p_adjusted is None else format_p(comparison.p_adjusted)
+    if comparison.p_adjusted is not None and comparison.is_significant:
         adjusted += "*"
-    seen = NO_DATA if found.detectable is None else format_number(scale * found.detectable, 1)
-    return format_p(found.p_value), adjusted, f"{found.wins}/{found.ties}/{found.losses}", seen
+    smallest = (
+        NO_DATA
+        if comparison.detectable is None
+        else format_number(scale * comparison.detectable, 1)
+    )
+    return (
+        format_p(comparison.p_value),
+        adjusted,
+        f"{comparison.wins}/{comparison.ties}/{comparison.losses}",
+        smallest,
+    )
 
 
 def _list_notes(report: ComparisonReport) -> Iterator[str]:

@@ -106,8 +106,8 @@ def gate_command(
     from recall_bench.features.comparison.gate.run_gate import check_run
 
     files = {"--junit": junit, "--markdown": markdown}
-    wanted = {flag: path for flag, path in files.items() if path is not None}
-    _refuse_unwritable(wanted)
+    outputs = {flag: path for flag, path in files.items() if path is not None}
+    _refuse_unwritable(outputs)
     named = {
         "min_category": _parse_limits("--min-category", min_category),
         "max_figure": _parse_limits("--max-figure", max_figure),
@@ -117,15 +117,15 @@ def gate_command(
     if rules_file is not None and baseline is None and rules == GateRules():
         raise UsageError(f"{rules_file}: sets no rule; set for example minScore: 30")
     other = None if baseline is None else RunFolder.open(baseline)
-    found = check_run(RunFolder.open(run), other, rules)
+    report = check_run(RunFolder.open(run), other, rules)
     for path, content in (
-        (junit, render_junit(found)),
-        (markdown, render_markdown_summary(found).encode()),
+        (junit, render_junit(report)),
+        (markdown, render_markdown_summary(report).encode()),
     ):
         if path is not None:
             replace_file(path, content)
-    click.echo(format_json(found) if as_json else render_gate(found))
-    return found.verdict.exit_code
+    click.echo(format_json(report) if as_json else render_gate(report))
+    return report.verdict.exit_code
 
 
 def _read_rules(
@@ -139,17 +139,17 @@ def _read_rules(
 
 def _parse_limits(flag: str, words: tuple[str, ...]) -> dict[str, float]:
     """The limits in the values of a flag such as `--min-category NAME=POINTS`."""
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for word in words:
         name, equals, points = word.rpartition("=")
         try:
-            found[name] = float(points)
+            limits[name] = float(points)
         except ValueError:
             name = ""
         if not name:
             problem = "has no name before '=' or no number after it" if equals else "has no '='"
             raise UsageError(f"{flag}: {word[:80]!r} {problem}; write NAME=NUMBER")
-    return found
+    return limits
 
 
 def _refuse_unwritable(files: dict[str, Path]) -> None:

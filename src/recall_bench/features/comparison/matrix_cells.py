@@ -96,8 +96,8 @@ def _list_dataset_cells(matrix: Matrix, given: Mapping[str, Any]) -> Iterator[Ma
     for dataset, setting, seed, system in axes:
         has_one = len(matrix.settings) == 1
         name = dataset.name if has_one else f"{dataset.name}+{setting.name}"
-        asked = dict(dataset.given)
-        own: dict[str, Any] = {"data": asked.pop("data")} if "data" in asked else {}
+        options = dict(dataset.given)
+        own: dict[str, Any] = {"data": options.pop("data")} if "data" in options else {}
         settings = _make_settings(
             matrix,
             {**matrix.shared, **setting.given, **system.given, **own, **given, "seed": seed},
@@ -109,7 +109,7 @@ def _list_dataset_cells(matrix: Matrix, given: Mapping[str, Any]) -> Iterator[Ma
             seed=seed,
             system=system.name,
             settings=settings,
-            request=_build_request(asked, settings),
+            request=_build_request(options, settings),
         )
 
 
@@ -129,20 +129,20 @@ def select_cells(cells: Sequence[MatrixCell], patterns: Sequence[str]) -> tuple[
     """Select the cells whose system or label matches a pattern; all without patterns."""
     if not patterns:
         return tuple(cells)
-    found = tuple(
+    selected = tuple(
         cell
         for cell in cells
         if any(
             fnmatchcase(name, pattern) for pattern in patterns for name in (cell.system, cell.label)
         )
     )
-    if not found:
-        known = ", ".join(dict.fromkeys(cell.system for cell in cells))
+    if not selected:
+        systems = ", ".join(dict.fromkeys(cell.system for cell in cells))
         raise UsageError(
-            f"--only: {' '.join(patterns)} matches no cell; the systems are {known}, and --list "
+            f"--only: {' '.join(patterns)} matches no cell; the systems are {systems}, and --list "
             "shows every cell"
         )
-    return found
+    return selected
 
 
 def assemble_cells(
@@ -153,16 +153,16 @@ def assemble_cells(
     So is what an executor cannot do, before any cell is begun. A system that cannot be reached just
     now does not fail the matrix: its cell has no job, and the other cells run.
     """
-    found: list[ExperimentCell] = []
+    assembled: list[ExperimentCell] = []
     problems: dict[str, BenchError] = {}
     others: dict[str, list[MatrixCell]] = {}
     for cell in cells:
         try:
             job = _assemble_cell(cell, building)
-            found.append(ExperimentCell.from_job(job, cell.label))
+            assembled.append(ExperimentCell.from_job(job, cell.label))
             refuse_impossible(job)
         except SystemGone as gone:
-            found.append(_make_unreachable_cell(cell, gone))
+            assembled.append(_make_unreachable_cell(cell, gone))
         except OtherPlan as other:
             others.setdefault(str(other).removeprefix(f"{cell.folder} "), []).append(cell)
         except Problems as several:
@@ -171,11 +171,13 @@ def assemble_cells(
             problems[_describe_problem(cell, problem)] = problem
     problems |= {words: UsageError(words) for words in _describe_other_plans(others)}
     if problems:
-        for each in found:
-            if each.job is not None:
-                run_to_end(each.job.components.close)
-        raise Problems([_make_error(words, each) for words, each in problems.items()])
-    return tuple(found)
+        for assembled_cell in assembled:
+            if assembled_cell.job is not None:
+                run_to_end(assembled_cell.job.components.close)
+        raise Problems(
+            [_make_error(words, assembled_cell) for words, assembled_cell in problems.items()]
+        )
+    return tuple(assembled)
 
 
 def _assemble_cell(cell: MatrixCell, building: BuildProgress | None) -> Job:

@@ -176,7 +176,7 @@ class _MatrixReader:
         if not isinstance(listed, list):
             self._add_problem("must be a list; begin each entry with a dash", key)
             return ()
-        found: list[MatrixEntry] = []
+        entries: list[MatrixEntry] = []
         taken: dict[str, int] = {}
         for number, entry in enumerate(listed):
             variant = read(entry, (key, number))
@@ -184,12 +184,12 @@ class _MatrixReader:
                 continue
             # Folders of some systems do not tell capitals apart.
             first = taken.setdefault(variant.name.lower(), self._document.find_line(key, number))
-            if variant.name.lower() in (each.name.lower() for each in found):
+            if variant.name.lower() in (other.name.lower() for other in entries):
                 problem = f"two of them are called {variant.name!r}, the first on line {first}"
                 self._add_problem(f"{problem}; give one another `name`", key, number)
                 continue
-            found.append(variant)
-        return tuple(found)
+            entries.append(variant)
+        return tuple(entries)
 
     def _read_system(self, entry: object, at: tuple[Key, ...]) -> MatrixEntry | None:
         if isinstance(entry, str):
@@ -235,7 +235,7 @@ class _MatrixReader:
             return None
         self._refuse_unknown(entry, ("name", *_DATASET), *at)
         name = self._read_name(entry.get("name", entry["dataset"]), *at, "name")
-        given: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         for key, kind in _DATASET.items():
             value = entry.get(key)
             if value is None:
@@ -243,10 +243,10 @@ class _MatrixReader:
             if type(value) is not kind:
                 self._add_problem(f"{value!r:.40} is not {_KINDS[kind]}", *at, key)
             else:
-                given[re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", key)] = value
-        if "data" in given:
-            given["data"] = self._base / given["data"]
-        return MatrixEntry(name=name, given=given)
+                options[re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", key)] = value
+        if "data" in options:
+            options["data"] = self._base / options["data"]
+        return MatrixEntry(name=name, given=options)
 
     def _read_settings(
         self,
@@ -314,15 +314,15 @@ class _MatrixReader:
             self._add_problem(f"must be a mapping with {', '.join(_LIMITS)}", "limits")
             return MatrixLimits()
         self._refuse_unknown(limits, tuple(_LIMITS), "limits")
-        found: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         for key, kind in (("maxCost", float), ("maxTokens", int), ("maxCalls", int)):
             value = limits.get(key)
             is_number = isinstance(value, (int, kind)) and not isinstance(value, bool)
             if value is not None and not (is_number and value >= 0):
                 self._add_problem(f"{value!r} is not a limit; give a number", "limits", key)
             elif value is not None:
-                found["max_cost_usd" if key == "maxCost" else _LIMITS[key]] = kind(value)
-        return MatrixLimits(**found)
+                numbers["max_cost_usd" if key == "maxCost" else _LIMITS[key]] = kind(value)
+        return MatrixLimits(**numbers)
 
     def _read_suites(
         self, raw: Mapping[str, Any], systems: tuple[MatrixEntry, ...]
@@ -333,17 +333,17 @@ class _MatrixReader:
         if not isinstance(listed, list):
             self._add_problem("must be a list, for example [erasure, freshness]", "suites")
             return ()
-        found: dict[str, MatrixSuite] = {}
+        suites: dict[str, MatrixSuite] = {}
         for number, entry in enumerate(listed):
             suite = self._read_suite(entry, ("suites", number))
-            if suite is not None and suite.name in found:
+            if suite is not None and suite.name in suites:
                 self._add_problem(f"{suite.name} stands twice; name each once", "suites", number)
             elif suite is not None:
-                found[suite.name] = suite
-        taken = [system.name for system in systems if system.name.partition("+")[2] in found]
+                suites[suite.name] = suite
+        taken = [system.name for system in systems if system.name.partition("+")[2] in suites]
         for name in taken:
             self._add_problem(f"{name!r} is the folder of a suite; give it another name", "systems")
-        return tuple(found.values())
+        return tuple(suites.values())
 
     def _read_suite(self, entry: object, at: tuple[Key, ...]) -> MatrixSuite | None:
         given = {"name": entry} if isinstance(entry, str) else entry

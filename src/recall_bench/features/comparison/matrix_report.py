@@ -97,22 +97,22 @@ def build_matrix_report(
     missing: list[MissingCell] = []
     finished: dict[tuple[str, int], dict[ReportCell, RunFolder]] = {}
     for cell in cells:
-        found = _open_valid(cell)
-        if isinstance(found, RunFolder):
-            finished.setdefault((cell.setting, cell.seed), {})[cell] = found
+        opened = _open_valid(cell)
+        if isinstance(opened, RunFolder):
+            finished.setdefault((cell.setting, cell.seed), {})[cell] = opened
             continue
-        if isinstance(found, CellRun):
-            runs.setdefault((cell.setting, cell.system), {})[cell.seed] = found
+        if isinstance(opened, CellRun):
+            runs.setdefault((cell.setting, cell.system), {})[cell.seed] = opened
         else:
-            missing.append(found)
+            missing.append(opened)
     seeds = tuple(dict.fromkeys(cell.seed for cell in cells))
     rows = {
-        (setting, system): SystemRuns.merge(system, found, seeds)
-        for (setting, system), found in runs.items()
+        (setting, system): SystemRuns.merge(system, opened, seeds)
+        for (setting, system), opened in runs.items()
     }
     compared = _MatrixComparison(baseline, systems, rows, resamples)
     settings = list(dict.fromkeys(cell.setting for cell in cells))
-    some = next((run for found in runs.values() for run in found.values()), None)
+    some = next((run for by_seed in runs.values() for run in by_seed.values()), None)
     return MatrixReport(
         name=name,
         baseline=baseline,
@@ -126,8 +126,8 @@ def build_matrix_report(
         between=compared.compare_settings(settings),
         comparisons=compared.count,
         suites=tuple(
-            _build_suite_scores(setting, seed, found, runs)
-            for (setting, seed), found in finished.items()
+            _build_suite_scores(setting, seed, folders, runs)
+            for (setting, seed), folders in finished.items()
         ),
     )
 
@@ -193,15 +193,17 @@ class _MatrixComparison:
         self._systems = systems
         self._rows = rows
         self._resamples = resamples
-        found = {
+        against = {
             key: self._compare_baseline(key[0], row)
             for key, row in rows.items()
             if row.system != baseline
         }
         self._contrasts = adjust_contrasts(
-            {key: each for key, each in found.items() if isinstance(each, Contrast)}
+            {key: contrast for key, contrast in against.items() if isinstance(contrast, Contrast)}
         )
-        self._refusals = {key: each for key, each in found.items() if isinstance(each, str)}
+        self._refusals = {
+            key: refusal for key, refusal in against.items() if isinstance(refusal, str)
+        }
         self._different = self._compare_others()
         self._judged = self._compare_by_judge()
 
@@ -232,7 +234,11 @@ class _MatrixComparison:
             dataset=None if not rows or (card := rows[0].table.plan.dataset) is None else card.name,
             score=rows[0].table.scale if rows else None,
             orders=describe_orders(
-                {key[1]: found for key, found in self._judged.items() if key[0] == name},
+                {
+                    key[1]: differences
+                    for key, differences in self._judged.items()
+                    if key[0] == name
+                },
                 self._baseline,
             ),
         )
@@ -303,8 +309,8 @@ class _MatrixComparison:
         """Whether two systems differ significantly; with the baseline as in its table."""
         if self._baseline in (one, two):
             other = two if one == self._baseline else one
-            found = self._contrasts.get((setting, other))
-            return found is not None and found.overall.comparison.is_significant
+            contrast = self._contrasts.get((setting, other))
+            return contrast is not None and contrast.overall.comparison.is_significant
         return (setting, frozenset((one, two))) in self._different
 
     def _rank(self, setting: str, figures: Sequence[SystemFigures]) -> tuple[RankedSystem, ...]:
@@ -376,7 +382,7 @@ def _summarise_system(row: SystemRuns, resamples: int) -> SystemFigures:
         not_judged=tally.not_judged,
         categories=_average_places(table, some.asked_categories, lambda each: each.category),
         checkpoints=_average_places(table, checkpoints, lambda each: each.trial.checkpoint),
-        judges=list_judge_means({name: each.points for name, each in row.judged.items()}),
+        judges=list_judge_means({name: judged.points for name, judged in row.judged.items()}),
     )
 
 
@@ -384,7 +390,7 @@ def _average_places(
     table: TrialTable, names: Sequence[str], named: Callable[[TrialRow], str]
 ) -> tuple[PlaceMean, ...]:
     rows = group_by(table.rows, named)
-    places = {row.trial: name for name, found in rows.items() for row in found}
+    places = {row.trial: name for name, group in rows.items() for row in group}
     marks = split_marks(table.points, places.__getitem__)
     return tuple(
         PlaceMean(
@@ -405,7 +411,7 @@ def _average_places(
 
 def _find_widest(figures: Sequence[SystemFigures]) -> tuple[WidestGap, ...]:
     """The categories, then the checkpoints, where the best and the worst lie furthest apart."""
-    found: list[WidestGap] = []
+    gaps: list[WidestGap] = []
     for kind in ("category", "checkpoint"):
         means: dict[str, dict[str, float]] = {}
         for figure in figures:
@@ -414,8 +420,8 @@ def _find_widest(figures: Sequence[SystemFigures]) -> tuple[WidestGap, ...]:
                     means.setdefault(place.name, {})[figure.system] = place.mean.value
         apart = [_make_gap(kind, name, by) for name, by in means.items() if len(by) > 1]
         wide = sorted(apart, key=lambda each: each.worst_mean - each.best_mean)
-        found += [each for each in wide[:_WIDEST] if each.best_mean > each.worst_mean]
-    return tuple(found)
+        gaps += [gap for gap in wide[:_WIDEST] if gap.best_mean > gap.worst_mean]
+    return tuple(gaps)
 
 
 def _make_gap(kind: str, name: str, by: Mapping[str, float]) -> WidestGap:

@@ -78,20 +78,20 @@ def run_matrix(
 
     The watcher is made from the selected cells and their warnings.
     """
-    wanted = select_cells(cells, only)
-    found = assemble_cells(wanted, building)
-    jobs = [each.job for each in found if each.job is not None]
+    selected = select_cells(cells, only)
+    assembled = assemble_cells(selected, building)
+    jobs = [cell.job for cell in assembled if cell.job is not None]
     warnings = tuple(dict.fromkeys(line for job in jobs for line in job.warnings))
     limits = matrix.limits
     budget = SharedBudget(max_cost_usd=limits.max_cost_usd, max_tokens=limits.max_tokens)
     if (limits.max_cost_usd, limits.max_tokens) != (None, None):
         budget.read_spent(cell.folder for cell in cells)
     outcomes = Experiment(
-        cells=found,
-        watcher=watcher(wanted, warnings),
+        cells=assembled,
+        watcher=watcher(selected, warnings),
         budget=budget,
         goes_on=True,
-        pool=_find_shared_pool(wanted),
+        pool=_find_shared_pool(selected),
     ).run()
     report, files = write_matrix_report(matrix, cells, outcomes)
     return MatrixResult(matrix=matrix, outcomes=outcomes, report=report, files=files)
@@ -117,7 +117,7 @@ def report_matrix(
         outcome.cell.label: None if outcome.reason is None else redact_message(outcome.reason)
         for outcome in outcomes
     }
-    found = [
+    report_cells = [
         ReportCell(
             setting=cell.setting,
             seed=cell.seed,
@@ -129,7 +129,7 @@ def report_matrix(
         for cell in cells
     ]
     systems = [system.name for system in matrix.systems]
-    return build_matrix_report(matrix.name, matrix.baseline, systems, found, **options)
+    return build_matrix_report(matrix.name, matrix.baseline, systems, report_cells, **options)
 
 
 def write_matrix_report(

@@ -156,11 +156,11 @@ def build_sections(report: MatrixReport) -> Iterator[Section]:
         are = "is" if len(report.missing) == 1 else "are"
         cells = f"{format_quantity(len(report.missing), 'cell')} {are}"
         rows = [(f"{c.setting}/{c.seed}/{c.system}", c.reason) for c in report.missing]
-        said = f"{cells} missing or may not be quoted, and {are} in no figure below."
-        yield make_section("Missing", said, _make_table(("cell", "why"), rows))
+        words = f"{cells} missing or may not be quoted, and {are} in no figure below."
+        yield make_section("Missing", words, _make_table(("cell", "why"), rows))
     if any(setting.dataset is not None for setting in report.settings):
-        said = "Of 100, by the score of each dataset's protocol; rows are not comparable."
-        yield make_section("Datasets", said, _list_datasets(report))
+        words = "Of 100, by the score of each dataset's protocol; rows are not comparable."
+        yield make_section("Datasets", words, _list_datasets(report))
     for setting in report.settings:
         if setting.systems:
             yield from _build_setting(report, setting)
@@ -178,8 +178,8 @@ def build_sections(report: MatrixReport) -> Iterator[Section]:
             "beside the cells, has all. `compare` pairs two systems in one suite.",
         )
     if report.between:
-        said = "Over the trials that are the same in both, so scores above may differ otherwise."
-        yield make_section("Settings against each other", said, *_compare_settings(report))
+        words = "Over the trials that are the same in both, so scores above may differ otherwise."
+        yield make_section("Settings against each other", words, *_compare_settings(report))
     for setting in report.settings if len(report.seeds) > 1 else ():
         if setting.systems:
             yield make_section(
@@ -359,7 +359,7 @@ def _compare_settings(report: MatrixReport) -> Iterator[SectionPart]:
 def _list_seeds(setting: SettingReport, seeds: Sequence[int]) -> SectionTable:
     rows = []
     for system in setting.systems:
-        scores = {each.seed: each.score.value * OF_100 for each in system.seeds}
+        scores = {seed_score.seed: seed_score.score.value * OF_100 for seed_score in system.seeds}
         low, high = system.score.low, system.score.high
         rows.append(
             (

@@ -111,9 +111,9 @@ def measure_pilot(
     else:
         raise UsageError(f"--runs: a pilot is one run or two; {len(tables)} were named")
     groups = group_trials([t.item for t in values], [t.scenario for t in values], templates)
-    found = [value * OF_100 for value in values.values()]
-    spread = measure_spread(found, [f"{trial.scenario}\0{trial.item}" for trial in values])
-    errors = _measure_error(found, groups)
+    differences = [value * OF_100 for value in values.values()]
+    spread = measure_spread(differences, [f"{trial.scenario}\0{trial.item}" for trial in values])
+    errors = _measure_error(differences, groups)
     if spread is None or errors is None or errors[0] == 0:
         raise UsageError(
             f"--runs: nothing varies between questions in {source}, so nothing can be planned from "
@@ -122,13 +122,13 @@ def measure_pilot(
     spread = spread.replace(deviation=factor * spread.deviation)
     if asks is not None:
         # Questions of one template vary together, however often each is asked.
-        alone = compute_standard_error(found, groups)
+        alone = compute_standard_error(differences, groups)
         widened = 1.0 if alone is None or alone[0] == 0 else errors[0] / alone[0]
         basis = _build_basis(spread, asks, source)
         return basis.replace(question_deviation=widened * basis.question_deviation)
     return PowerBasis(
         spread=spread,
-        asks=len(found) / groups.questions,
+        asks=len(differences) / groups.questions,
         question_deviation=factor * errors[0] * math.sqrt(groups.questions),
         source=source,
     )
@@ -137,8 +137,8 @@ def measure_pilot(
 def _measure_error(differences: Sequence[float], groups: TrialGroups) -> tuple[float, int] | None:
     """The standard error of the mean, the larger of that over questions and over templates."""
     units = (ResampledUnit.QUESTIONS, ResampledUnit.TEMPLATES)
-    found = (compute_standard_error(differences, groups, unit) for unit in units)
-    return max((each for each in found if each is not None), default=None)
+    errors = (compute_standard_error(differences, groups, unit) for unit in units)
+    return max((error for error in errors if error is not None), default=None)
 
 
 def plan_power(
@@ -215,8 +215,8 @@ def _render_facts(found: PowerReport) -> Iterator[str]:
     ground = found.ground
     if found.needed is not None:
         needed = f"{found.needed.questions:,} different questions"
-        wanted = f"to see a difference of {found.needed.difference:g} in points of {_HIGHEST}"
-        yield from format_fact("Needed", f"{needed}, {wanted}")
+        purpose = f"to see a difference of {found.needed.difference:g} in points of {_HIGHEST}"
+        yield from format_fact("Needed", f"{needed}, {purpose}")
     if found.shown is not None:
         yield from format_fact("Shown", _describe_detectable(found.shown, found.alpha))
     yield from format_fact("From", ground.source)
@@ -253,7 +253,7 @@ def _render_tables(found: PowerReport) -> Iterator[str]:
         (format_number(difference.difference, 0), f"{difference.questions:,}")
         for difference in found.differences
     ]
-    shown = [
+    sizes = [
         (
             f"{size.questions:,}",
             NO_DATA if size.difference is None else format_number(size.difference, 1),
@@ -261,6 +261,6 @@ def _render_tables(found: PowerReport) -> Iterator[str]:
         for size in found.sizes
     ]
     table = Table((Column("difference", 10), Column("takes questions", 19)), needed, gap="")
-    right = Table((Column("questions", 9), Column("show", 11)), shown, gap="")
+    right = Table((Column("questions", 9), Column("show", 11)), sizes, gap="")
     for one, other in zip_longest(render_text(table), render_text(right), fillvalue=""):
         yield f"{one:37}{other}".rstrip()

@@ -127,9 +127,9 @@ def _view_suites(report: SuiteComparison) -> ComparisonView:
 
 
 def _describe_figure(each: FigureContrast) -> DifferenceRow:
-    found = each.comparison
-    assert found is not None  # noqa: S101 - others are not shown
-    difference = found.difference
+    comparison = each.comparison
+    assert comparison is not None  # noqa: S101 - others are not shown
+    difference = comparison.difference
     return DifferenceRow(
         name=each.first.name,
         title=each.first.label,
@@ -138,7 +138,7 @@ def _describe_figure(each: FigureContrast) -> DifferenceRow:
         second=format_figure(each.second),
         difference=format_delta(difference.value * _PERCENT, 1),
         interval=format_interval(difference, 1, _PERCENT) or "",
-        p=_format_tested(found),
+        p=_format_tested(comparison),
         is_clear=each.is_clear,
         value=difference.value * _PERCENT,
         low=None if difference.low is None else difference.low * _PERCENT,
@@ -184,11 +184,11 @@ def _list_notes(report: ComparisonReport, contrast: Contrast) -> list[str]:
     notes = ["A judge was the stub, which grades nothing."] if report.is_stub else []
     if contrast.order_said is not None:
         notes.append(format_sentence(contrast.order_said))
-    notes += [f"The runs differ in {each}." for each in contrast.unlike]
+    notes += [f"The runs differ in {difference}." for difference in contrast.unlike]
     notes += [
-        f"Left out: {each.first:,} trials of A and {each.second:,} of {contrast.letter} "
-        f"{each.reason}."
-        for each in contrast.dropped
+        f"Left out: {dropped.first:,} trials of A and {dropped.second:,} of {contrast.letter} "
+        f"{dropped.reason}."
+        for dropped in contrast.dropped
     ]
     return notes
 

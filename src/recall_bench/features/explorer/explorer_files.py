@@ -74,7 +74,7 @@ def _render_blocks(
     views: ExplorerViews, rows: Sequence[RunRow], notes: list[str]
 ) -> Iterator[Markup]:
     """The blocks of all runs, then the table, which says what could not be read."""
-    shown: list[RunRow] = []
+    listed: list[RunRow] = []
     for row in rows:
         if row.state != UNREADABLE:
             try:
@@ -82,12 +82,12 @@ def _render_blocks(
             except BenchError as error:
                 problem = views.describe_error(row.id, error)
                 notes.append(f"{row.name} cannot be read: {problem}")
-                shown.append(row.replace(state=UNREADABLE, problem=problem))
+                listed.append(row.replace(state=UNREADABLE, problem=problem))
                 continue
             yield from (block.render() for block in blocks)
-        shown.append(row)
-    yield encode_block(RUNS, shown).render()
-    runs = [row.id for row in shown if row.state != UNREADABLE]
+        listed.append(row)
+    yield encode_block(RUNS, listed).render()
+    runs = [row.id for row in listed if row.state != UNREADABLE]
     if len(runs) > MOST_COMPARED:
         notes.append(
             f"of {len(runs)} runs the first {MOST_COMPARED} by name are compared; without --export "

@@ -102,10 +102,10 @@ class _ExplorerHandlers:
         if body is None:
             return _make_text("the label is too long", 413)
         try:
-            given = decode_untrusted_json(body, LabelRequest)
+            label = decode_untrusted_json(body, LabelRequest)
         except msgspec.DecodeError as error:
             return _make_text(f"this is not a label ({error})", 400)
-        return await self._answer(partial(self._add_label, request.path_params["run"], given))
+        return await self._answer(partial(self._add_label, request.path_params["run"], label))
 
     def _add_label(self, run: str, given: LabelRequest) -> Response:
         content = self.views.add_label(run, given)

@@ -129,8 +129,8 @@ class OpenRun:
     @cached_property
     def story_blocks(self) -> Mapping[str, bytes]:
         """The blocks of the story."""
-        found = build_story_blocks(self.folder, self.table, self.questions, self.stories)
-        return {block.name: block.content for block in found}
+        blocks = build_story_blocks(self.folder, self.table, self.questions, self.stories)
+        return {block.name: block.content for block in blocks}
 
     def find_block(self, name: str) -> bytes | None:
         """One block; None if there is none of this name."""
@@ -144,11 +144,11 @@ class OpenRun:
     def build_labels(self) -> bytes:
         """The labels of people, and how well they agree."""
         labels = read_labels(self.found.path)
-        shown = [
+        fields = [
             {key: getattr(label, key) for key in ("trial", "label", "by", "comment")}
             for label in labels
         ]
-        return msgspec.json.encode({"labels": shown, "agreement": compare_people(labels)})
+        return msgspec.json.encode({"labels": fields, "agreement": compare_people(labels)})
 
     def add_label(self, given: LabelRequest) -> None:
         """Append a label; UnknownView if there is no such answer."""
@@ -225,12 +225,12 @@ class ExplorerViews:
 
     def open_run(self, run: str) -> OpenRun:
         """The run with this id, read again if something was written to it."""
-        found = self._find_run(run)
-        stamp = found.read_stamp()
+        entry = self._find_run(run)
+        stamp = entry.read_stamp()
         opened = self._opened.get(run)
         if opened is None or opened.stamp != stamp:
-            folder = self.catalogue.open_folder(found, stamp)
-            opened = self._opened[run] = OpenRun(found, stamp, folder, self._data)
+            folder = self.catalogue.open_folder(entry, stamp)
+            opened = self._opened[run] = OpenRun(entry, stamp, folder, self._data)
         self._opened.move_to_end(run)
         while len(self._opened) > _KEPT_RUNS:
             self._opened.popitem(last=False)
@@ -245,10 +245,10 @@ class ExplorerViews:
         return self._find_run(run).describe_error(error)
 
     def _find_run(self, run: str) -> CatalogueRun:
-        found = self.catalogue.find(run)
-        if found is None:
+        entry = self.catalogue.find(run)
+        if entry is None:
             raise UnknownView(run)
-        return found
+        return entry
 
     def list_blocks(self, run: str) -> Iterator[PageBlock]:
         """Every block of a run, by its name in the explorer."""

@@ -168,19 +168,19 @@ class RunCatalogue:
 
     def scan(self) -> list[CatalogueRun]:
         """All runs that are there now, by name."""
-        found = {}
+        runs = {}
         for path in find_run_folders(self.root):
             name = path.relative_to(self.root).as_posix() if path != self.root else path.name
             key = sha256(name.encode()).hexdigest()[:_ID_LENGTH]
-            found[key] = self._runs.get(key) or CatalogueRun(key, name, path)
-        self._runs = dict(sorted(found.items(), key=lambda each: each[1].name))
+            runs[key] = self._runs.get(key) or CatalogueRun(key, name, path)
+        self._runs = dict(sorted(runs.items(), key=lambda each: each[1].name))
         return list(self._runs.values())
 
     def list_rows(self, *, wait: bool = False) -> list[RunRow]:
         """The rows of the table; figures that take longer come later unless they are waited for."""
-        found = self.scan()
-        rows = [self._build_row(run, wait=wait) for run in found]
-        plans = {run.id: run.first.plan for run in found if run.first is not None}
+        runs = self.scan()
+        rows = [self._build_row(run, wait=wait) for run in runs]
+        plans = {run.id: run.first.plan for run in runs if run.first is not None}
         settings = _list_differing(plans)
         return [row.replace(settings=settings.get(row.id, {})) for row in rows]
 
@@ -240,11 +240,11 @@ def _list_differing(plans: Mapping[str, Plan]) -> dict[str, dict[str, str]]:
     Those of a system are held against other runs of the same system.
     """
     common = {key: list_settings(plan) for key, plan in plans.items() if plan.behaviour is None}
-    found: dict[str, dict[str, str]] = {key: {} for key in plans}
+    differing: dict[str, dict[str, str]] = {key: {} for key in plans}
     for name in _find_differing(common.values()):
         for key, settings in common.items():
             if name not in _SHOWN_ELSEWHERE:
-                found[key][name] = settings[name]
+                differing[key][name] = settings[name]
     systems: dict[str, dict[str, dict[str, str]]] = {}
     for key, plan in plans.items():
         config = {name: str(value) for name, value in plan.system.config.items()}
@@ -252,8 +252,8 @@ def _list_differing(plans: Mapping[str, Plan]) -> dict[str, dict[str, str]]:
     for alike in systems.values():
         for name in _find_differing(alike.values()):
             for key, config in alike.items():
-                found[key][name] = config.get(name, NO_DATA)
-    return found
+                differing[key][name] = config.get(name, NO_DATA)
+    return differing
 
 
 def _find_differing(settings: Collection[Mapping[str, str]]) -> list[str]:
@@ -308,14 +308,17 @@ def _follow_run(run: CatalogueRun) -> LiveProgress:
     else:
         run.live.read_on()
     states = list(run.live.states.scenarios.values())
-    done, owed = sum(state.done_count for state in states), sum(each.owed_count for each in states)
+    done, owed = (
+        sum(state.done_count for state in states),
+        sum(state.owed_count for state in states),
+    )
     rate = _measure_rate(run, done)
     is_timed = bool(rate) and not run.live.unstarted
     return LiveProgress(
         done=done,
         owed=owed,
         unstarted=len(run.live.unstarted),
-        errors=sum(each.error_count for each in states),
+        errors=sum(state.error_count for state in states),
         rate=rate,
         left=format_round_duration((owed - done) / rate) if rate and is_timed else None,
     )

@@ -94,14 +94,14 @@ def build_story_blocks(
     holdings = _read_holdings(folder)
     cards = {card.id: card for card in folder.plan.scenarios}
     for place, persona in enumerate(questions.personas):
-        found = stories.get(persona)
-        texts = {} if found is None else found.texts
+        story = stories.get(persona)
+        texts = {} if story is None else story.texts
         days = sorted(texts)
         parts = list(split_chunks([len(texts[day]) for day in days]))
         for number, part in enumerate(parts):
             yield encode_block(f"days-{place}-{number}", [texts[day] for day in days[part]])
         epoch = cards[persona].epoch
-        facts, problem = _try_facts(found)
+        facts, problem = _try_facts(story)
         index = StoryIndex(
             days=tuple(days),
             dates=tuple(f"{compute_story_date(epoch, day):%a %d %b %Y}" for day in days),
@@ -119,17 +119,17 @@ def _encode_known(known: bool | None) -> int:
 
 
 def _read_holdings(folder: RunFolder) -> dict[str, dict[str, MemoryReport]]:
-    found: dict[str, dict[str, MemoryReport]] = {}
+    by_persona: dict[str, dict[str, MemoryReport]] = {}
     for event in read_events_of(folder.path / JOURNAL, Inspected):
         report = MemoryReport(lost=event.lost, size=event.bytes, fault=event.fault)
-        found.setdefault(event.scenario, {})[event.checkpoint] = report
-    return found
+        by_persona.setdefault(event.scenario, {})[event.checkpoint] = report
+    return by_persona
 
 
 def _mark_days(
     persona: str, items: Iterable[Item], questions: PageQuestions, texts: Mapping[int, str]
 ) -> dict[int, tuple[tuple[int, int, int], ...]]:
-    found: dict[int, list[tuple[int, int, int]]] = {}
+    by_day: dict[int, list[tuple[int, int, int]]] = {}
     for item in items:
         place = questions.places.get((persona, item.id))
         if place is None:
@@ -139,8 +139,8 @@ def _mark_days(
             text = texts.get(cited.day)
             if text is not None and cited.start is not None and cited.end is not None:
                 span = count_utf16(text[: cited.start]), count_utf16(text[: cited.end])
-            found.setdefault(cited.day, []).append((*span, place))
-    return {day: tuple(sorted(marks)) for day, marks in found.items()}
+            by_day.setdefault(cited.day, []).append((*span, place))
+    return {day: tuple(sorted(marks)) for day, marks in by_day.items()}
 
 
 def _try_facts(found: StoryTexts | None) -> tuple[tuple[TimelineFact, ...], str | None]:
@@ -155,10 +155,10 @@ def _try_facts(found: StoryTexts | None) -> tuple[tuple[TimelineFact, ...], str 
 
 def read_facts(story: StoryFolder, texts: Mapping[int, str]) -> list[TimelineFact]:
     """The facts behind a story, where its dataset has them."""
-    asked = Layout(story.folder, story.arcs).questions_file
-    if (ledger := asked.with_name(LEDGER_FILE)).is_file():
+    questions_file = Layout(story.folder, story.arcs).questions_file
+    if (ledger := questions_file.with_name(LEDGER_FILE)).is_file():
         return _read_ledger(ledger)
-    if (statements := asked.with_name(STATEMENTS_FILE)).is_file():
+    if (statements := questions_file.with_name(STATEMENTS_FILE)).is_file():
         return _read_statements(statements, texts)
     return []
 

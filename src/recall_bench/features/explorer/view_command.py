@@ -65,6 +65,6 @@ async def _serve_until_signal(
         if is_opened:
             webbrowser.open(address)
 
-    wanted = (signal.SIGINT, signal.SIGTERM)
-    with anyio.CancelScope() as scope, cancel_on_signals(scope, wanted):
+    signals = (signal.SIGINT, signal.SIGTERM)
+    with anyio.CancelScope() as scope, cancel_on_signals(scope, signals):
         await serve_explorer(views, title, port=port, ready=announce)

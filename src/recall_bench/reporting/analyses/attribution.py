@@ -282,8 +282,8 @@ def describe_misses(causes: Attribution) -> str:
     if rest := causes.misses - sum(shares.values()):
         shares["other"] = rest
     words = [f"{name} {format_number(100 * n / causes.misses, 0)} %" for name, n in shares.items()]
-    said = f": {', '.join(words)}{note}" if words else ""
-    return f"{causes.misses:,} of {format_quantity(causes.answered, 'trial')}{said}"
+    words_after = f": {', '.join(words)}{note}" if words else ""
+    return f"{causes.misses:,} of {format_quantity(causes.answered, 'trial')}{words_after}"
 
 
 MAX_EXAMPLES = 3

@@ -313,7 +313,7 @@ def compare_canaries(
                 hallucinated=0 if history is None else history.hallucinated,
             )
         )
-    known = {(canary.key, canary.digest) for canary in on_file}
+    on_file_now = {(canary.key, canary.digest) for canary in on_file}
     watched += [
         WatchedCanary(
             canary=canary,
@@ -322,7 +322,7 @@ def compare_canaries(
             hallucinated=canary.hallucinated,
         )
         for canary in find_canaries(tables)
-        if (canary.key, canary.digest) not in known
+        if (canary.key, canary.digest) not in on_file_now
     ]
     order = list(CHANGE_MEANINGS)
     watched.sort(key=lambda each: (order.index(each.change), each.canary.key))
@@ -337,9 +337,9 @@ def update_canaries(
     Those of the runs, and the others on file that are neither healed nor changed.
     """
     canaries = {canary.key: canary for canary in find_canaries(tables)}
-    for each in compare_canaries(tables, on_file).watched:
-        if each.change not in (CanaryChange.HEALED, CanaryChange.CHANGED):
-            canaries.setdefault(each.canary.key, each.canary)
+    for watched in compare_canaries(tables, on_file).watched:
+        if watched.change not in (CanaryChange.HEALED, CanaryChange.CHANGED):
+            canaries.setdefault(watched.canary.key, watched.canary)
     return tuple(canaries[key] for key in sorted(canaries))
 
 

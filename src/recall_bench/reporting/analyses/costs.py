@@ -94,13 +94,13 @@ def format_amount(value: float | None, unit: CostUnit) -> str:
         return NO_DATA
     if unit == "$":
         return f"${format_money(value)}"
-    shown, factor = choose_unit(unit, value)
-    return f"{_format_digits(value / factor)} {shown}"
+    name, factor = choose_unit(unit, value)
+    return f"{_format_digits(value / factor)} {name}"
 
 
 def choose_unit(unit: CostUnit, largest: float) -> tuple[str, float]:
     """The unit that fits the largest amount, and its size."""
-    return next((shown, factor) for least, shown, factor in _UNIT_STEPS[unit] if largest >= least)
+    return next((name, factor) for least, name, factor in _UNIT_STEPS[unit] if largest >= least)
 
 
 def format_money(dollars: float) -> str:
@@ -120,8 +120,8 @@ def _format_digits(number: float) -> str:
     if number == 0:
         return "0"
     places = 2 - floor(log10(float(f"{number:.3g}")))
-    shown = f"{number:,.{max(0, places)}f}"
-    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+    digits = f"{number:,.{max(0, places)}f}"
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
 class CostPoint(ComputedRecord, frozen=True, kw_only=True):
@@ -318,9 +318,9 @@ def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
         times = [] if untimed else list_seconds(rows)
         tokens = [row.delivery.tokens for row in rows if row.delivery is not None]
         sizes = spent.bytes.get(label, {})
-        held = [sizes.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)]
+        stored = [sizes.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)]
         # The size of all memories; None unless all are known.
-        known = [size for size in held if size is not None]
+        sizes_known = [size for size in stored if size is not None]
         points.append(
             CostPoint(
                 checkpoint=label,
@@ -331,12 +331,12 @@ def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
                 delivered_tokens=sum(tokens) / len(tokens) if tokens else None,
                 ingest_usage=None if spent.ingest is None else spent.ingest.get(label, Usage()),
                 query_usage=None if spent.query is None else spent.query.get(label, Usage()),
-                index_bytes=sum(known) if len(known) == len(held) else None,
+                index_bytes=sum(sizes_known) if len(sizes_known) == len(stored) else None,
             )
         )
     times = list_seconds(table.rows)
     answers, times = len(times), [] if untimed else times
-    found = {
+    costs = {
         CostMeasure.INGEST: _average_ingest(folder, [point.checkpoint for point in points]),
         CostMeasure.QUERY_P50: find_quantile(times, 0.5),
         CostMeasure.QUERY_P95: find_quantile(times, 0.95),
@@ -346,7 +346,7 @@ def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
     }
     return RunCosts(
         points=tuple(points),
-        measures={measure: float(cost) for measure, cost in found.items() if cost is not None},
+        measures={measure: float(cost) for measure, cost in costs.items() if cost is not None},
         notes=tuple(_list_gaps(spent, table.plan, points, untimed)),
     )
 

@@ -141,13 +141,13 @@ def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
     asks: dict[tuple[FactKey, int], list[tuple[float, bool]]] = {}
     items: dict[FactKey, Item] = {}
     for row in rows:
-        known = is_known(row)
-        if row.item.truth.expects is not Expects.ANSWER or known is None:
+        is_right = is_known(row)
+        if row.item.truth.expects is not Expects.ANSWER or is_right is None:
             continue
         question = row.trial.scenario, row.trial.item
         age = row.cutoff - row.item.known_from
         items[question] = row.item
-        asks.setdefault((question, row.trial.repeat), []).append((age, known))
+        asks.setdefault((question, row.trial.repeat), []).append((age, is_right))
     cohort = build_cohort(
         (
             AskSeries(persona=persona, question=name, asks=answers)
@@ -156,9 +156,9 @@ def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
         failures=failures,
     )
     followed = tuple(
-        each
-        for each in round_to_grid(cohort.lifetimes)
-        if each.known_for > 0 or each.lost_by is not None
+        lifetime
+        for lifetime in round_to_grid(cohort.lifetimes)
+        if lifetime.known_for > 0 or lifetime.lost_by is not None
     )
     return FollowedFacts(
         lifetimes=followed,

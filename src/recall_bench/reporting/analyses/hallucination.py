@@ -283,8 +283,8 @@ class _ViewBuilder:
         self._numbers = QuestionNumbers.build_by_name(dict(zip(names, templates, strict=True)))
         # NaN for a trial that has no such value.
         self._values = {
-            figure: np.array([np.nan if (v := read(row)) is None else v for row in rows], float)
-            for figure, read in _FIGURES.items()
+            figure: np.array([np.nan if (v := measure(row)) is None else v for row in rows], float)
+            for figure, measure in _FIGURES.items()
         }
         # A checkpoint may stand for more days than the story has.
         self._days = np.array([row.cutoff for row in rows], np.int64)

@@ -87,12 +87,12 @@ class NoteHistory:
         if role is not ToolRole.DELETE:
             return None
         text = self._by_words.get(WordSequence(note).all_words)
-        return next((name for name, each in self._standing.items() if each is text), None)
+        return next((name for name, standing in self._standing.items() if standing is text), None)
 
     def _learn_name(self, found: FoundNote, text: NoteText) -> None:
         """Take over the id under which a search returned a note that was saved without one."""
         if text.note is None and found.note is not None and found.note not in self._standing:
-            name = next(name for name, each in self._standing.items() if each is text)
+            name = next(name for name, standing in self._standing.items() if standing is text)
             del self._standing[name]
             text.note = found.note
             self._standing[found.note] = text
@@ -106,9 +106,9 @@ class NoteHistory:
 
     def note_results(self, found: Iterable[FoundNote]) -> None:
         """Note which texts a search returned."""
-        for each in found:
-            if each.text.strip():
-                self._note_result(each, WordSequence(each.text))
+        for note in found:
+            if note.text.strip():
+                self._note_result(note, WordSequence(note.text))
 
     def _note_result(self, found: FoundNote, words: WordSequence) -> None:
         exact = self._by_words.get(words.all_words)
@@ -138,9 +138,13 @@ class NoteHistory:
         named = self._standing.get(found.note or "")
         if named is not None and named.plain.startswith(plain):
             named.returned = True
-        elif part := next((each for each in self.standing if each.has_part(words, plain)), None):
+        elif part := next(
+            (standing for standing in self.standing if standing.has_part(words, plain)), None
+        ):
             part.returned = True
-        elif gone := next((each for each in self._removed if each.has_part(words, plain)), None):
+        elif gone := next(
+            (removed for removed in self._removed if removed.has_part(words, plain)), None
+        ):
             gone.came_back = True
 
 

@@ -176,7 +176,7 @@ def build_tool_loop(log: AgentLog, rows: Sequence[TrialRow]) -> ToolLoopReport:
         days=_count_sessions(on_days),
         questions=_count_sessions(on_questions),
         tools=_count_tools(on_days, on_questions),
-        stages=tuple(_count_stage(stage, found) for stage, found in stages.items()),
+        stages=tuple(_count_stage(stage, trials) for stage, trials in stages.items()),
         nothing_to_find=nothing,
         undecided=undecided,
         memory=checks,
@@ -248,10 +248,10 @@ class _FactFollower:
 
         One that was given up before, such as that of a killed process, is none of them.
         """
-        asked = {
+        memories = {
             self.log.trials[row.trial].ended.memory for row in rows if row.trial in self.log.trials
         }
-        return [memory for memory in self.log.days if memory in asked]
+        return [memory for memory in self.log.days if memory in memories]
 
     def check_memories(self, rows: Sequence[TrialRow]) -> MemoryChecks:
         """What the searches of all questions show about the memories."""
@@ -273,8 +273,8 @@ class _FactFollower:
                     searches += 1
                     empty += not call.found
                     queries[key].add(format_query(call.arguments))
-                    results[key].add(tuple(each.text for each in call.found))
-        compared = [key for key, asked in queries.items() if len(asked) > 1]
+                    results[key].add(tuple(note.text for note in call.found))
+        compared = [key for key, words in queries.items() if len(words) > 1]
         return MemoryChecks(
             **self._count_texts(self.list_memories(rows)),
             searches=searches,
@@ -295,15 +295,15 @@ class _FactFollower:
         histories = [self.replay(*key) for key in last.items()]
         texts = [text for history in histories for text in history.texts]
         removed = Counter(text.removed_by for text in texts)
-        seen: dict[tuple[str, int], list[NoteText]] = defaultdict(list)
+        versions: dict[tuple[str, int], list[NoteText]] = defaultdict(list)
         for (memory, _), history in self._replays.items():
             for place, text in enumerate(history.texts):
-                seen[memory, place].append(text)
-        returned = [each for each in seen.values() if any(text.returned for text in each)]
+                versions[memory, place].append(text)
+        returned = [texts for texts in versions.values() if any(text.returned for text in texts)]
         back = [
-            next(text.removed_by for text in each if text.came_back)
-            for each in seen.values()
-            if any(text.came_back for text in each)
+            next(text.removed_by for text in texts if text.came_back)
+            for texts in versions.values()
+            if any(text.came_back for text in texts)
         ]
         return {
             "saved": len(texts) - removed[ToolRole.UPDATE],
@@ -314,7 +314,7 @@ class _FactFollower:
             "deleted_texts_returned": back.count(ToolRole.DELETE),
             "notes_returned": len(returned),
             "returned_in_part": sum(
-                not any(text.returned_whole for text in each) for each in returned
+                not any(text.returned_whole for text in texts) for texts in returned
             ),
         }
 

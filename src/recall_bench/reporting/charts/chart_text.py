@@ -35,14 +35,14 @@ def format_slug(slug: str) -> str:
 
 def rename_duplicates(names: Sequence[str]) -> list[str]:
     """The names, numbered where cutting made some equal: two bars must not become one."""
-    found: list[str] = []
+    unique: list[str] = []
     for name in names:
         other, number = name, 1
-        while other in found:
+        while other in unique:
             number += 1
             other = f"{name} ({number})"
-        found.append(other)
-    return found
+        unique.append(other)
+    return unique
 
 
 def wrap_notes(*notes: str, width: float = NOTE_WIDTH) -> list[str]:
@@ -89,15 +89,15 @@ def format_span(low: float | None, high: float | None, *, scale: float = 1, digi
     """Both ends of an interval in brackets, if there are any."""
     if low is None or high is None:
         return _NO_INTERVAL
-    ends = [format_number(each * scale, digits) for each in (low, high)]
+    ends = [format_number(end * scale, digits) for end in (low, high)]
     between = " to " if ends[0].startswith("-") else "–"
     return f" ({between.join(ends)})"
 
 
 def format_change(found: Coefficient, *, scale: float, unit: str) -> str:
     """The change in a hundred days, with its interval."""
-    said = format_slope(found, scale=scale, digits=2, unit=unit)
-    return said if found.low is not None else f"{said}{_NO_INTERVAL}"
+    change = format_slope(found, scale=scale, digits=2, unit=unit)
+    return change if found.low is not None else f"{change}{_NO_INTERVAL}"
 
 
 def list_figures(found: Estimate | None) -> tuple[object, ...]:
@@ -109,8 +109,8 @@ def list_figures(found: Estimate | None) -> tuple[object, ...]:
 
 def format_level(estimates: Sequence[Estimate | None]) -> str:
     """The level of the intervals, as `95 %`."""
-    found = {estimate.level for estimate in estimates if estimate is not None}
-    return " and ".join(f"{format_number(100 * each, 0)} %" for each in sorted(found)) or "95 %"
+    levels = {estimate.level for estimate in estimates if estimate is not None}
+    return " and ".join(f"{format_number(100 * level, 0)} %" for level in sorted(levels)) or "95 %"
 
 
 def format_reason(text: str) -> str:

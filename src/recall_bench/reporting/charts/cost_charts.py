@@ -82,14 +82,14 @@ def plot_costs(costs: RunCosts) -> Chart | None:
     """Small views with an axis each; None if no cost is known."""
     points = [point for point in costs.points if point.days < FULL]
     series: dict[str, _Values] = {
-        name: [read(point) for point in points] for name, (_, read) in _PANEL_MEASURES.items()
+        name: [reader(point) for point in points] for name, (_, reader) in _PANEL_MEASURES.items()
     }
-    known = [name for name, values in series.items() if any(v is not None for v in values)]
-    drawn = [name for name in known if any(series[name])]
-    if not drawn:
+    measured = [name for name, values in series.items() if any(v is not None for v in values)]
+    spent = [name for name in measured if any(series[name])]
+    if not spent:
         return None
-    said = []
-    for name in drawn:
+    words = []
+    for name in spent:
         unit = _PANEL_MEASURES[name][0]
         ends = [
             (point.days, value)
@@ -97,13 +97,13 @@ def plot_costs(costs: RunCosts) -> Chart | None:
             if value is not None
         ]
         (first, least), (last, most) = ends[0], ends[-1]
-        said.append(
+        words.append(
             f"{name.lower()} {format_amount(least, unit)} at {first:,} days and "
             f"{format_amount(most, unit)} at {last:,}"
         )
     panels = []
-    for number, name in enumerate(drawn):
-        is_low = number + _PANEL_COLUMNS >= len(drawn)
+    for number, name in enumerate(spent):
+        is_low = number + _PANEL_COLUMNS >= len(spent)
         last = max(point.days for point in points)
         days = build_quantity_axis(
             "Days of history", 0, last, ticks=3, has_grid=False, is_bare=not is_low
@@ -113,19 +113,23 @@ def plot_costs(costs: RunCosts) -> Chart | None:
         name="costs-over-size",
         section="costs",
         title="What it takes over corpus size",
-        summary=f"What it takes: {'; '.join(said)}.",
+        summary=f"What it takes: {'; '.join(words)}.",
         notes=(
             (
                 "At each checkpoint, all personas together. Each panel has its own axis; a line "
                 "breaks where the cost is unknown."
             ),
-            _list_measures("Not known", [name for name in series if name not in known]),
-            _list_measures("Nothing spent", [name for name in known if name not in drawn]),
+            _list_measures("Not known", [name for name in series if name not in measured]),
+            _list_measures("Nothing spent", [name for name in measured if name not in spent]),
         ),
         body=build_grid(panels, _PANEL_COLUMNS, gap=44),
-        columns=("checkpoint", "days", *(f"{name} ({_PANEL_MEASURES[name][0]})" for name in known)),
+        columns=(
+            "checkpoint",
+            "days",
+            *(f"{name} ({_PANEL_MEASURES[name][0]})" for name in measured),
+        ),
         rows=tuple(
-            (trim_name(point.checkpoint), point.days, *(series[name][place] for name in known))
+            (trim_name(point.checkpoint), point.days, *(series[name][place] for name in measured))
             for place, point in enumerate(points)
         ),
     )
@@ -146,12 +150,12 @@ def is_log(values: Sequence[float]) -> bool:
 def _build_panel(
     name: str, points: Sequence[CostPoint], values: _Values, days: dict[str, object]
 ) -> ChartPanel:
-    unit, known = _PANEL_MEASURES[name][0], [value for value in values if value is not None]
-    shown, factor = choose_unit(unit, max(known))
-    low, high = min(known) / factor, max(known) / factor
-    ticks = list_decades(low, high) if is_log(known) else list_ticks(high, 3)
+    unit, amounts = _PANEL_MEASURES[name][0], [value for value in values if value is not None]
+    unit_name, factor = choose_unit(unit, max(amounts))
+    low, high = min(amounts) / factor, max(amounts) / factor
+    ticks = list_decades(low, high) if is_log(amounts) else list_ticks(high, 3)
     ends = ticks[0], ticks[-1]
-    axis = build_quantity_axis(None, *ends, ticks=ticks, form=NUMBER_FORMAT, is_log=is_log(known))
+    axis = build_quantity_axis(None, *ends, ticks=ticks, form=NUMBER_FORMAT, is_log=is_log(amounts))
     rows = [
         {
             "x": point.days,
@@ -163,7 +167,7 @@ def _build_panel(
         for point, value in zip(points, values, strict=True)
     ]
     return ChartPanel(
-        title=f"{name} ({shown}{', log scale' if is_log(known) else ''})",
+        title=f"{name} ({unit_name}{', log scale' if is_log(amounts) else ''})",
         layers=draw_rows(ChartPlane(days, axis), rows, "score", ("checkpoint", "cost")),
         width=_PANEL_WIDTH,
         height=_PANEL_HEIGHT,
@@ -244,12 +248,12 @@ def _join(names: Sequence[str], most: int = 4) -> str:
 
 
 def _draw_pareto(measure: CostMeasure, runs: Sequence[Contender], axis: str) -> list[ChartLayer]:
-    shown, factor = choose_unit(MEASURE_UNITS[measure], max(run.cost for run in runs))
+    unit_name, factor = choose_unit(MEASURE_UNITS[measure], max(run.cost for run in runs))
     costs = [run.cost / factor for run in runs]
     logarithmic = is_log(costs)
     ticks = list_decades(min(costs), max(costs)) if logarithmic else list_ticks(max(costs), 5)
     low, high = ticks[0], ticks[-1]
-    title = f"{axis} ({shown}{', log scale' if logarithmic else ''})"
+    title = f"{axis} ({unit_name}{', log scale' if logarithmic else ''})"
     scores = (0, 20, 40, 60, 80, 100)
     plane = ChartPlane(
         build_quantity_axis(title, low, high, is_log=logarithmic, ticks=ticks, form=NUMBER_FORMAT),

@@ -25,10 +25,10 @@ def plot_failures_by_category(views: Attribution) -> Chart | None:
         return None
     names = rename_duplicates([format_slug(name) for name in missed])
     counts = dict(zip(names, missed.values(), strict=True))
-    said = []
+    words = []
     for name, leaves in counts.items():
         leaf = max(leaves, key=lambda leaf: leaves[leaf])
-        said.append(
+        words.append(
             f"{name.lower()} {sum(leaves.values()):,}, most often {LEAF_TITLES[leaf].lower()} "
             f"({leaves[leaf]:,})"
         )
@@ -39,7 +39,7 @@ def plot_failures_by_category(views: Attribution) -> Chart | None:
         name="failures-by-category",
         section="failures",
         title="Where misses come from, by category",
-        summary=f"Misses by category: {'; '.join(said)}.",
+        summary=f"Misses by category: {'; '.join(words)}.",
         notes=("Misses of each category by cause; at the end, all of them.",),
         body=body,
         columns=("category", *(LEAF_TITLES[leaf] for leaf in FailureLeaf), "all"),

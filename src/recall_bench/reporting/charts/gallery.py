@@ -23,7 +23,7 @@ def build_charts(report: RunReport) -> tuple[Chart, ...]:
     """Every chart that the report has figures for."""
     invented = report.hallucination
     has_time, has_marks = report.no_time is None, report.no_marks is None
-    found = [
+    charts = [
         plot_categories(report) if has_time else None,
         plot_category_rates(invented) if has_marks else None,
         *(plot_rates_over_size(invented.overall) if has_time else ()),
@@ -34,7 +34,7 @@ def build_charts(report: RunReport) -> tuple[Chart, ...]:
         plot_costs(report.costs) if has_time else None,
         *(plot_pareto(pareto) for pareto in report.paretos),
     ]
-    return tuple(chart for chart in found if chart is not None)
+    return tuple(chart for chart in charts if chart is not None)
 
 
 _VIEW_WIDTH = 620
@@ -68,4 +68,7 @@ def freeze_chart(chart: Chart) -> dict[str, object]:
 def _drop_invisible(spec: Mapping[str, Any]) -> dict[str, object]:
     if "concat" in spec:
         return {**spec, "concat": [_drop_invisible(panel) for panel in spec["concat"]]}
-    return {**spec, "layer": [each for each in spec["layer"] if each["mark"].get("opacity") != 0]}
+    return {
+        **spec,
+        "layer": [layer for layer in spec["layer"] if layer["mark"].get("opacity") != 0],
+    }

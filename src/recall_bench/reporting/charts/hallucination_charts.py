@@ -153,13 +153,13 @@ def _plot_curve(curve: RateCurve) -> Chart | None:
         }
         for moment, rate in curve.rates
     ]
-    known = [row for row in rows if row["y"] is not None]
-    if not known:
+    measured = [row for row in rows if row["y"] is not None]
+    if not measured:
         return None
     trend = curve.trend
     far, missing = ((), "") if trend is None else select_forecasts(trend)
     predictions = () if trend is None else trend.predictions
-    shown = [
+    predictions_drawn = [
         prediction for prediction in predictions if not prediction.is_beyond or prediction in far
     ]
     level = format_level([rate for _, rate in curve.rates])
@@ -174,14 +174,17 @@ def _plot_curve(curve: RateCurve) -> Chart | None:
                 f"Share at each checkpoint with {level} intervals, and a straight line by least "
                 "squares over trials."
             ),
-            cut if any(each.is_clipped for each in far) else "",
+            cut if any(prediction.is_clipped for prediction in far) else "",
             format_sentence(missing) if missing else "",
         ),
-        body=_build_views(curve, known, shown),
+        body=_build_views(curve, measured, predictions_drawn),
         columns=("size", "days", "rate", "low", "high", "kind"),
         rows=(
             *((r["checkpoint"], r["x"], r["y"], r["low"], r["high"], "measured") for r in rows),
-            *((_format_size(p), p.days, p.value, p.low, p.high, _describe_kind(p)) for p in shown),
+            *(
+                (_format_size(p), p.days, p.value, p.low, p.high, _describe_kind(p))
+                for p in predictions_drawn
+            ),
         ),
     )
 
@@ -189,8 +192,10 @@ def _plot_curve(curve: RateCurve) -> Chart | None:
 def _build_views(
     curve: RateCurve, known: Sequence[_Row], shown: Sequence[Prediction]
 ) -> dict[str, object]:
-    trend, far = curve.trend, [each for each in shown if each.is_beyond]
-    highs = [row["high"] or row["y"] for row in known] + [each.high or each.value for each in shown]
+    trend, far = curve.trend, [prediction for prediction in shown if prediction.is_beyond]
+    highs = [row["high"] or row["y"] for row in known] + [
+        prediction.high or prediction.value for prediction in shown
+    ]
     top = _choose_top([float(str(high)) for high in highs])
     last = max(float(str(row["x"])) for row in known)
     plane = ChartPlane(
@@ -203,9 +208,9 @@ def _build_views(
     line: list[_Row] = []
     if trend is not None:
         band = [
-            {"x": each.days, "y": each.low, "y2": each.high}
-            for each in sorted(trend.predictions, key=lambda each: each.days)
-            if not each.is_beyond and each.low is not None
+            {"x": prediction.days, "y": prediction.low, "y2": prediction.high}
+            for prediction in sorted(trend.predictions, key=lambda prediction: prediction.days)
+            if not prediction.is_beyond and prediction.low is not None
         ]
         heights = {
             day: trend.intercept.value + trend.slope.value * day
@@ -227,17 +232,17 @@ def _build_views(
 
 def _build_beyond_panel(far: Sequence[Prediction], top: float) -> ChartPanel:
     plane = ChartPlane(
-        build_name_axis([_format_size(each) for each in far], title="Days of history"),
+        build_name_axis([_format_size(prediction) for prediction in far], title="Days of history"),
         build_quantity_axis(None, 0, top, form=PERCENT_FORMAT, has_grid=False, is_bare=True),
     )
     rows = [
         {
-            "x": _format_size(each),
-            **place_value(each.value, each),
-            "rate": format_share_interval(each.value, each.low, each.high),
-            "text": format_share(each.value) + (" †" if each.is_clipped else ""),
+            "x": _format_size(prediction),
+            **place_value(prediction.value, prediction),
+            "rate": format_share_interval(prediction.value, prediction.low, prediction.high),
+            "text": format_share(prediction.value) + (" †" if prediction.is_clipped else ""),
         }
-        for each in far
+        for prediction in far
     ]
     dot = {"size": 90, "shape": "diamond"}
     return ChartPanel(
@@ -263,9 +268,9 @@ def _summarise_curve(curve: RateCurve, far: Sequence[Prediction], missing: str) 
         at_start = f"starts at {rate} and "
     change = format_change(trend.slope, scale=100, unit=" points of 100")
     words = [f"{curve.title}: it {at_start}changes by {change}."]
-    for each in far:
-        rate = format_share_interval(each.value, each.low, each.high)
-        size = f"At {_format_size(each)} days, {_describe_kind(each)}"
+    for prediction in far:
+        rate = format_share_interval(prediction.value, prediction.low, prediction.high)
+        size = f"At {_format_size(prediction)} days, {_describe_kind(prediction)}"
         words.append(f"{size}, the line says {rate}.")
     return " ".join([*words, *([format_sentence(missing)] if missing else [])])
 

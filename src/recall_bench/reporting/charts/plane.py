@@ -88,7 +88,9 @@ def list_ticks(most: float, steps: int) -> list[float]:
         return [0.0, 1.0]
     rough = most / steps
     size = 10.0 ** floor(log10(rough))
-    step = next(size * each for each in (1, 2, 2.5, 5, 10) if size * each >= rough * _TOLERANCE)
+    step = next(
+        size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough * _TOLERANCE
+    )
     return [round(step * n, 12) for n in range(ceil(most / step * _TOLERANCE) + 1)]
 
 
@@ -245,14 +247,14 @@ def draw_rows(
     areas = [span_interval(row) for band in bands if len(band) > 1 for row in band]
     lines = [row for stretch in stretches if len(stretch) > 1 for row in stretch]
     isolates = [stretch[0] for stretch in stretches if len(stretch) == 1]
-    shown = isolates if is_crowded else dots
+    points = isolates if is_crowded else dots
     # Invisible points for tooltips, where there are no dots.
     unseen = {"size": 40, "opacity": 0}
     return [
         *plane.draw_marks("area", f"{role}-band", areas, detail=detail),
         *plane.draw_intervals(f"{role}-interval", [band[0] for band in bands if len(band) == 1]),
         *plane.draw_marks("line", f"{role}-line", lines, detail=detail),
-        *plane.draw_marks("point", f"{role}-point", shown, tells=tells, mark={"size": 26}),
+        *plane.draw_marks("point", f"{role}-point", points, tells=tells, mark={"size": 26}),
         *plane.draw_marks(
             "point", f"{role}-point", dots if is_crowded else [], tells=tells, mark=unseen
         ),
@@ -308,7 +310,7 @@ def arrange_labels(
     If none is free, the first within the width.
     """
     taken = [*(bound_point(spot.x, spot.y, _POINT_RADIUS) for spot in spots), *avoiding]
-    found = []
+    places = []
     for spot in spots:
         within = [
             (place, box)
@@ -321,8 +323,8 @@ def arrange_labels(
         ]
         place, box = (free or choices)[0]
         taken.append(box)
-        found.append(place)
-    return tuple(found)
+        places.append(place)
+    return tuple(places)
 
 
 def _list_places(spot: LabelSpot) -> Iterator[tuple[LabelPlace, LabelBox]]:

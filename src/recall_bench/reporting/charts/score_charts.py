@@ -68,20 +68,20 @@ def plot_categories(report: RunReport) -> Chart | None:
         )
         for row in (heatmap.total, *heatmap.categories)
     ]
-    drawn = [curve for curve in curves if curve.is_measured]
-    if not drawn:
+    measured = [curve for curve in curves if curve.is_measured]
+    if not measured:
         return None
-    level = format_level([step.mean for curve in drawn for step in curve.steps])
+    level = format_level([step.mean for curve in measured for step in curve.steps])
     absent = [curve.name for curve in curves if not curve.is_measured]
     unknown = [trim_name(column.label) for column in heatmap.columns if column.label not in days]
     ends = []
-    for name, steps, _ in drawn:
-        known = [step for step in steps if step.mean is not None]
+    for name, steps, _ in measured:
+        means = [step for step in steps if step.mean is not None]
         ends.append(
-            f"{name.lower()} from {format_score(known[0].mean)} at {known[0].days:,.0f} days to "
-            f"{format_score(known[-1].mean)} at {known[-1].days:,.0f}"
+            f"{name.lower()} from {format_score(means[0].mean)} at {means[0].days:,.0f} days to "
+            f"{format_score(means[-1].mean)} at {means[-1].days:,.0f}"
         )
-    last = max(step.days for curve in drawn for step in curve.steps)
+    last = max(step.days for curve in measured for step in curve.steps)
     return Chart(
         name="category-curves",
         section="scores",
@@ -94,9 +94,9 @@ def plot_categories(report: RunReport) -> Chart | None:
             f"Not measured: {join_words(absent, 12)}." if absent else "",
             f"Not drawn, as its days are not known: {join_words(unknown, 4)}." if unknown else "",
         ),
-        body=build_grid(_build_panels(drawn, last), _PANEL_COLUMNS),
+        body=build_grid(_build_panels(measured, last), _PANEL_COLUMNS),
         columns=("category", "checkpoint", "days", "mean", "low", "high", "trials"),
-        rows=tuple(_list_cells(curve.name, step) for curve in drawn for step in curve.steps),
+        rows=tuple(_list_cells(curve.name, step) for curve in measured for step in curve.steps),
     )
 
 
@@ -166,17 +166,17 @@ def plot_cohorts(views: Degradation) -> Chart | None:
         *draw_curve(plane, mixed, "score", format_score),
         *draw_curve(plane, fixed, "other", format_score),
     ]
-    said = []
+    words = []
     for name, steps, trend in (
         ("Every question asked", mixed, views.mixed_trend),
         ("The same questions again", fixed, views.fixed_trend),
     ):
-        if known := [step for step in steps if step.mean is not None]:
+        if means := [step for step in steps if step.mean is not None]:
             unit = " points of 100"
             slope = None if trend is None else format_change(trend.slope, scale=OF_100, unit=unit)
-            said.append(
-                f"{name}: from {format_score(known[0].mean)} at {known[0].days:,.0f} days to "
-                f"{format_score(known[-1].mean)} at {known[-1].days:,.0f}"
+            words.append(
+                f"{name}: from {format_score(means[0].mean)} at {means[0].days:,.0f} days to "
+                f"{format_score(means[-1].mean)} at {means[-1].days:,.0f}"
                 f"{'' if slope is None else f', {slope}'}."
             )
     # All bands below all curves.
@@ -186,7 +186,7 @@ def plot_cohorts(views: Degradation) -> Chart | None:
         name="mixed-and-fixed-cohort",
         section="degradation",
         title="Score over corpus size: every question, and the same questions again",
-        summary=" ".join(said),
+        summary=" ".join(words),
         notes=(
             (
                 f"Points of 100 with {level} intervals. Mixed: all questions asked at a "
@@ -217,8 +217,8 @@ def _label_curves(
     """The name of each curve at its end, moved apart where names would touch."""
     ends = []
     for role, steps in (("score", mixed), ("other", fixed)):
-        known = [(role, step.days, step.mean.value) for step in steps if step.mean is not None]
-        ends += known[-1:]
+        points = [(role, step.days, step.mean.value) for step in steps if step.mean is not None]
+        ends += points[-1:]
     ends.sort(key=lambda end: end[2])
     heights = [height for _, _, height in ends]
     are_beside = len({days for _, days, _ in ends}) == 1

@@ -53,7 +53,7 @@ def _build_chart(
         body = build_view(_draw_curve(plane, groups[0].survival, last), _VIEW_HEIGHT)
     else:
         body = build_grid(_build_panels(groups, whole, last), _PANEL_COLUMNS)
-    said = [
+    words = [
         f"{_name_group(group).lower()}, {format_half_life(group.survival.half_life, unit=' days')}"
         f", {group.survival.lost:,} of {group.survival.facts:,} facts lost"
         for group in groups
@@ -62,7 +62,7 @@ def _build_chart(
         name="survival" if is_whole else f"survival-by-{by}",
         section="degradation",
         title="How long facts stay known" + ("" if is_whole else f", by {by}"),
-        summary=f"Half-lives: {'; '.join(said)}.",
+        summary=f"Half-lives: {'; '.join(words)}.",
         notes=tuple(notes),
         body=body,
         columns=("group", "age", "share", "low", "high", "at risk"),
@@ -119,7 +119,7 @@ def _draw_curve(plane: ChartPlane, survival: Survival, last: float) -> list[Char
     curve, half = survival.curve, survival.half_life
     band: list[dict[str, object]] = [{"x": 0.0, "y": 1.0, "y2": 1.0}]
     band += [{"x": p.age, "y": p.low, "y2": p.high} for p in curve if p.low is not None]
-    seen = [
+    points = [
         {
             "x": point.age,
             "y": point.share,
@@ -137,7 +137,7 @@ def _draw_curve(plane: ChartPlane, survival: Survival, last: float) -> list[Char
         *plane.draw_marks("rule", "reference", [{"y": 0.5}]),
         *plane.draw_marks("area", "score-band", band),
         *plane.draw_marks("line", "score-line", _list_rows(survival)),
-        *plane.draw_marks("point", "score-point", seen, tells=tells, mark=unseen),
+        *plane.draw_marks("point", "score-point", points, tells=tells, mark=unseen),
         *plane.draw_marks("rule", "interval", [] if half.low is None else span),
         *plane.draw_marks(
             "point",

@@ -135,7 +135,7 @@ def build_heatmap(folder: RunFolder, summary: Summary, table: RowTable) -> Heatm
         headline=_describe_run(folder, table, summary) if summary.has_score else None,
         subtitle=caption.subtitle,
         table=table,
-        done=sum(part.is_done for each in parts for part in each.checkpoints),
+        done=sum(part.is_done for summary_part in parts for part in summary_part.checkpoints),
         planned_checkpoints=summary.planned_checkpoints
         if table.persona is None
         else len(parts[0].checkpoints),
@@ -172,7 +172,7 @@ def _build_caption(
         dataset=plan.dataset_digest,
         plan=plan.digest,
         questions=sum(part.questions for part in parts),
-        trials=sum(each.overall.counted for each in parts),
+        trials=sum(part.overall.counted for part in parts),
         sample=plan.sample,
         judge_memory_window=plan.judge_memory_window,
         groups_enabled=plan.groups_enabled,
@@ -186,5 +186,5 @@ def describe_resampling(table: RowTable, seed: int) -> str | None:
     methods = {cell.method for cell in table.total.cells if cell is not None}
     if methods <= {IntervalMethod.NONE}:
         return None
-    drawn = "personas" if IntervalMethod.PERSONAS in methods else "questions"
-    return f"95 % bootstrap interval over {drawn} (seed {seed})"
+    unit = "personas" if IntervalMethod.PERSONAS in methods else "questions"
+    return f"95 % bootstrap interval over {unit} (seed {seed})"

@@ -274,7 +274,7 @@ class _HeatmapSource:
         """The table that the figures of the public format give: means without intervals."""
         setting = self.setting
         ranges = tuple(part.range for part in self.parts) if setting.dry_run else self.ranges
-        by_label = {each.label: each for each in ranges}
+        by_label = {column.label: column for column in ranges}
         columns = sorted(by_label.values(), key=lambda each: each.days)
         parts = [
             [part for part in self.parts if part.range.label == column.label] for column in columns
@@ -295,7 +295,7 @@ class _HeatmapSource:
         total = _make_row(OVERALL, POINTS, parts, _read_overall).replace(kind=RowKind.TOTAL)
         return RowTable(
             persona=None,
-            columns=tuple(Checkpoint(label=each.label, days=each.days) for each in columns),
+            columns=tuple(Checkpoint(label=column.label, days=column.days) for column in columns),
             rows=(*rows, total, _make_row(UNGROUNDED, SHARE, parts, _read_rate)),
         )
 

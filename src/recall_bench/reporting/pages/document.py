@@ -58,15 +58,15 @@ def load_vega_script() -> str:
     Bundling takes seconds, so the script is cached between runs.
     """
     name = f"vl-convert-{get_part_version('vl-convert-python')}.js"
-    kept = find_cache_folder() / "charting" / name
-    known = _read_cache(kept)
-    if known is not None:
-        return known
+    path = find_cache_folder() / "charting" / name
+    script_before = _read_cache(path)
+    if script_before is not None:
+        return script_before
     import vl_convert
 
     script = str(vl_convert.javascript_bundle(_EMBED_SCRIPT))
     try:
-        replace_file(kept, f"// {_digest_script(script)}\n{script}".encode())
+        replace_file(path, f"// {_digest_script(script)}\n{script}".encode())
     except (OSError, BenchError):
         # The cache is only for speed.
         return script

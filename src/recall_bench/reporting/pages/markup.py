@@ -43,7 +43,7 @@ def make_element(name: str, /, *content: str, **attributes: str | bool | None) -
 def join_markup(*content: str) -> Markup:
     """Join pieces; plain strings are escaped."""
     return Markup(
-        "".join(each if isinstance(each, Markup) else escape_text(each) for each in content)
+        "".join(part if isinstance(part, Markup) else escape_text(part) for part in content)
     )
 
 
@@ -82,8 +82,8 @@ def encode_block(name: str, content: object) -> PageBlock:
 def split_chunks(lengths: Sequence[int], size: int = CHUNK_SIZE) -> Iterator[slice]:
     """Slices of entries of about `size` together, given the length of each."""
     start, length = 0, 0
-    for number, each in enumerate(lengths, start=1):
-        length += each
+    for number, entry in enumerate(lengths, start=1):
+        length += entry
         if length >= size:
             yield slice(start, number)
             start, length = number, 0

@@ -46,7 +46,7 @@ def render_body(report: RunReport, charts: Sequence[Chart], links: PageLinks = (
         "questions is marked: its interval covers the true value in less than 95 % of cases. This "
         "page loads nothing and sends nothing."
     )
-    shown = []
+    rendered = []
     for name, title, parts in sections:
         words = [*render_parts(parts)]
         if name == "scores" and report.no_time is None:
@@ -63,7 +63,7 @@ def render_body(report: RunReport, charts: Sequence[Chart], links: PageLinks = (
         if name == "questions":
             words.append(make_element("div", id="explorer"))
         figures = _render_figures([chart for chart in charts if chart.section == name])
-        shown.append(
+        rendered.append(
             make_element(
                 "section",
                 make_element("h2", title),
@@ -82,7 +82,7 @@ def render_body(report: RunReport, charts: Sequence[Chart], links: PageLinks = (
             "main",
             _render_noscript(report),
             make_element("p", id="script-error", class_="notice loud", hidden=True, role="alert"),
-            *shown,
+            *rendered,
         ),
         make_element("footer", make_element("p", footer)),
         make_element("div", id="tooltip", role="tooltip", hidden=True),
@@ -209,8 +209,8 @@ def _render_headlines(report: RunReport) -> Iterator[Markup]:
         yield _render_estimate("Leaked", header.leaked, report.unit, kind=leaks, missing=none)
         return
     # Two other figures of the protocol, where there are no marks to tell inventions by.
-    used = None if score is None else score.name
-    for figure in [figure for figure in report.figures if figure.name != used][:2]:
+    score_name = None if score is None else score.name
+    for figure in [figure for figure in report.figures if figure.name != score_name][:2]:
         yield _render_estimate(capitalise(figure.label), figure.mean, report.unit, kind="of 100")
 
 

@@ -55,20 +55,20 @@ class PageQuestions:
 
 def collect_questions(table: TrialTable, categories: Sequence[str]) -> PageQuestions:
     """The questions with a trial, by persona and in the order of the dataset."""
-    asked = {(row.trial.scenario, row.trial.item) for row in table.rows}
-    found = PageQuestions(categories=list(categories))
-    known = set(categories)
+    with_trials = {(row.trial.scenario, row.trial.item) for row in table.rows}
+    questions = PageQuestions(categories=list(categories))
+    names = set(categories)
     for persona, items in table.items.items():
-        found.personas.append(persona)
+        questions.personas.append(persona)
         for item in items:
-            if (persona, item.id) not in asked:
+            if (persona, item.id) not in with_trials:
                 continue
-            found.places[persona, item.id] = len(found.items)
-            found.items.append((len(found.personas) - 1, item))
-            if item.truth.category not in known:
-                known.add(item.truth.category)
-                found.categories.append(item.truth.category)
-    return found
+            questions.places[persona, item.id] = len(questions.items)
+            questions.items.append((len(questions.personas) - 1, item))
+            if item.truth.category not in names:
+                names.add(item.truth.category)
+                questions.categories.append(item.truth.category)
+    return questions
 
 
 def build_trial_columns(
@@ -79,7 +79,7 @@ def build_trial_columns(
 ) -> dict[str, object]:
     """One entry a trial in each column, in the order of the table."""
     labels = {checkpoint.label: place for place, checkpoint in enumerate(table.plan.checkpoints)}
-    found = {leaf: place for place, leaf in enumerate(LEAF_ORDER)}
+    leaf_places = {leaf: place for place, leaf in enumerate(LEAF_ORDER)}
     rows = table.rows
     return {
         "question": [questions.places[row.trial.scenario, row.trial.item] for row in rows],
@@ -90,7 +90,8 @@ def build_trial_columns(
         "invented": [_encode(row.is_invention) for row in rows],
         "leaked": [_encode(row.leaked) for row in rows],
         "leaf": [
-            NO_PLACE if (leaf := leaves.get(row.trial)) is None else found[leaf] for row in rows
+            NO_PLACE if (leaf := leaves.get(row.trial)) is None else leaf_places[leaf]
+            for row in rows
         ],
         "score": [row.score for row in rows]
         if any(row.score is not None for row in rows)
@@ -106,10 +107,10 @@ def _is_split(row: TrialRow, states: TrialStates) -> bool | None:
     scenario = states.scenarios[row.trial.scenario]
     slot = scenario.find_slot(row.trial)
     others = [scenario.get_other_status(judge, slot) for judge in range(len(scenario.others))]
-    found = [row.status, *others]
-    if any(each.state is not TrialState.JUDGED for each in found):
+    statuses = [row.status, *others]
+    if any(trial.state is not TrialState.JUDGED for trial in statuses):
         return None
-    return len({each.is_pass for each in found}) > 1
+    return len({status.is_pass for status in statuses}) > 1
 
 
 def _encode(number: int | None) -> int:
@@ -158,23 +159,23 @@ class _TextPool:
         """The texts of the passages of an answer, in their order."""
         if result.answered is None:
             return []
-        known, found = self.passages, list[SourceText]()
+        by_text, texts = self.passages, list[SourceText]()
         for passage in result.answered.answer.passages:
             place = passage.text_at if passage.text is None else passage.text
             source = passage.source or passage.id
-            text = known.get(place)
+            text = by_text.get(place)
             if text is None or text.day != passage.day or text.source != source:
                 whole = (
                     self.folder.read_text(passage.text_at, result.offset)
                     if passage.text is None
                     else passage.text
                 )
-                text = known[place] = self._add_text(truncate_text(whole), passage.day, source)
-            found.append(text)
-        return found
+                text = by_text[place] = self._add_text(truncate_text(whole), passage.day, source)
+            texts.append(text)
+        return texts
 
     def collect_days(self, item: Item) -> dict[int, SourceText]:
-        cited = sorted({each.day for each in item.truth.evidence})
+        cited = sorted({cited_part.day for cited_part in item.truth.evidence})
         # Not cut, so that spans into a day stay valid.
         return {
             day: self._add_text(self.story[day], day, None) for day in cited if day in self.story
@@ -189,10 +190,10 @@ class _TextPool:
 
     def _add_text(self, text: str, day: int | None, source: str | None) -> SourceText:
         key = (text, day, source)
-        found = self.pool.get(key)
-        if found is None:
-            found = self.pool[key] = SourceText(text, day, source)
-        return found
+        entry = self.pool.get(key)
+        if entry is None:
+            entry = self.pool[key] = SourceText(text, day, source)
+        return entry
 
 
 def collect_details(
@@ -209,11 +210,11 @@ def collect_details(
     items: dict[str, Item] = {}
     for result in folder.read_stored_results(persona):
         items[result.trial.item] = result.item
-        found = gathering.collect_passages(result)
+        texts = gathering.collect_passages(result)
         # Described at once, so that no answer with all its passages stays in memory.
-        described = _describe_trial(folder, result, found)
+        described = _describe_trial(folder, result, texts)
         by_question.setdefault(result.trial.item, []).append(
-            _TrialDetails(rows[result.trial], _get_answer(result), found, described)
+            _TrialDetails(rows[result.trial], _get_answer(result), texts, described)
         )
     ordered = sorted(by_question.items(), key=lambda each: places[each[0]])
     days = {name: gathering.collect_days(items[name]) for name, _ in ordered}
@@ -226,7 +227,7 @@ def collect_details(
                 details.answer_of[trial.row] = answers.setdefault(trial.answer, len(answers))
         details.questions[places[name]] = {
             **_describe_question(items[name], days[name]),
-            "trials": {str(each.row): each.details for each in trials},
+            "trials": {str(trial.row): trial.details for trial in trials},
         }
     details.answers = list(answers)
     return details
@@ -278,7 +279,7 @@ def _describe_question(item: Item, days: Mapping[int, SourceText]) -> dict[str, 
     return {
         **{key: value for key, value in details.items() if value},
         "from": item.known_from,
-        "evidence": [_describe_evidence(each, days.get(each.day)) for each in truth.evidence],
+        "evidence": [_describe_evidence(cited, days.get(cited.day)) for cited in truth.evidence],
     }
 
 
@@ -349,8 +350,12 @@ def _describe_others(folder: RunFolder, result: StoredResult) -> dict[str, objec
     """What the other judges of the plan say; nothing for a run with one judge."""
     if not result.others:
         return {}
-    said = zip(folder.plan.judge_names[1:], result.others, strict=True)
-    return {"others": [_describe_other(name, each) for name, each in said if each is not None]}
+    verdicts = zip(folder.plan.judge_names[1:], result.others, strict=True)
+    return {
+        "others": [
+            _describe_other(name, verdict) for name, verdict in verdicts if verdict is not None
+        ]
+    }
 
 
 def _describe_other(name: str, said: OtherVerdict) -> dict[str, object]:

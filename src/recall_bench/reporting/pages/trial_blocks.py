@@ -131,12 +131,12 @@ class TrialBlocks:
             if scenario == persona
         }
         story = self.stories.get(persona, {})
-        found = collect_details(self.folder, persona, story, places=places, rows=rows)
-        for number, answer in found.answer_of.items():
+        details = collect_details(self.folder, persona, story, places=places, rows=rows)
+        for number, answer in details.answer_of.items():
             self.places.answers[number] = self.places.answer_count + answer
-        yield from self._write_answers(found.answers)
-        yield from self._write_texts(place, found.texts)
-        yield from self._write_details(found)
+        yield from self._write_answers(details.answers)
+        yield from self._write_texts(place, details.texts)
+        yield from self._write_details(details)
 
     def _write_answers(self, answers: list[str]) -> Iterator[PageBlock]:
         for part in split_chunks([len(answer) for answer in answers]):
@@ -149,9 +149,9 @@ class TrialBlocks:
         self.places.text_blocks.append(starts)
         for part in split_chunks([len(text.text) for text in texts]):
             columns = {
-                "text": [each.text for each in texts[part]],
-                "day": [each.day for each in texts[part]],
-                "source": [each.source for each in texts[part]],
+                "text": [text.text for text in texts[part]],
+                "day": [text.day for text in texts[part]],
+                "source": [text.source for text in texts[part]],
             }
             yield encode_block(f"texts-{place}-{len(starts)}", columns)
             starts.append(part.start)

@@ -90,11 +90,11 @@ def make_share(
     Whole stories, or groups of a story, are resampled for its interval, and counted where all cases
     agree. Without cases it has no estimate.
     """
-    found = tuple(cases)
+    counted = tuple(cases)
     estimate = estimate_mean(
-        [case.happened for case in found],
-        [case.subject for case in found],
-        [case.unit for case in found],
+        [case.happened for case in counted],
+        [case.subject for case in counted],
+        [case.unit for case in counted],
         limits=(-1.0 if is_difference else 0.0, 1.0),
         is_difference=is_difference,
         # What happens to one fact of a story happens to the others for the same reason.
@@ -109,7 +109,7 @@ def make_share(
         note=note,
         is_headline=is_headline,
         is_difference=is_difference,
-        cases=found,
+        cases=counted,
     )
 
 
@@ -138,18 +138,18 @@ class SuiteResults:
 
     def list_observed(self, story: str, action: str) -> Sequence[Observed]:
         """List what was observed in a story by this action."""
-        return [each for each in self._observed.get(story, ()) if each.action == action]
+        return [event for event in self._observed.get(story, ()) if event.action == action]
 
 
 def _read_observations(folder: RunFolder) -> Mapping[str, list[Observed]]:
     """By story, what the last attempt at it observed."""
-    found: dict[str, list[Observed]] = {}
+    by_story: dict[str, list[Observed]] = {}
     for event in read_events(folder.path / JOURNAL):
         if isinstance(event, StoryStarted):
-            found[event.scenario] = []
+            by_story[event.scenario] = []
         elif isinstance(event, Observed):
-            found.setdefault(event.scenario, []).append(event)
-    return found
+            by_story.setdefault(event.scenario, []).append(event)
+    return by_story
 
 
 def is_answered(result: TrialResult) -> bool:

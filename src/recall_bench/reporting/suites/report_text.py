@@ -23,19 +23,19 @@ def render_behaviour(report: BehaviourReport, *, is_verbose: bool = False) -> st
     system = format_card(report.system)
     stories = format_quantity(report.stories, "story", "stories")
     lines = [f"{report.suite}: {system}, {stories}, seed {report.seed}", ""]
-    shown = [figure for figure in report.figures if is_verbose or is_shown(figure)]
+    figures = [figure for figure in report.figures if is_verbose or is_shown(figure)]
     rows = [
         (
-            each.label,
-            format_figure(each),
-            format_ends(each).strip("()"),
-            "" if each.estimate is None else f"{each.estimate.trials:,}",
-            _format_bounds(each),
+            figure.label,
+            format_figure(figure),
+            format_ends(figure).strip("()"),
+            "" if figure.estimate is None else f"{figure.estimate.trials:,}",
+            _format_bounds(figure),
         )
-        for each in shown
+        for figure in figures
     ]
     lines += render_text(make_table(("", "value", "95 % interval", "n", "best … worst"), rows))
-    lines += ["", *_list_notes(report, shown)]
+    lines += ["", *_list_notes(report, figures)]
     return "\n".join(lines).rstrip()
 
 
@@ -86,15 +86,15 @@ def format_ends(figure: Figure) -> str:
 def _format_bounds(figure: Figure) -> str:
     if figure.best is None or figure.worst is None:
         return ""
-    best, worst = (format_number(100 * each, 0) for each in (figure.best, figure.worst))
+    best, worst = (format_number(100 * end, 0) for end in (figure.best, figure.worst))
     return f"{best} … {worst} %"
 
 
 def _list_notes(report: BehaviourReport, shown: list[Figure]) -> Iterator[str]:
     by_note: dict[str, list[str]] = {}
-    for each in shown:
-        if each.note:
-            by_note.setdefault(each.note, []).append(each.label)
+    for figure in shown:
+        if figure.note:
+            by_note.setdefault(figure.note, []).append(figure.label)
     for note, labels in by_note.items():
         more = f", and {len(labels) - 1} more" if len(labels) > 1 else ""
         yield f"{labels[0]}{more}: {note}"

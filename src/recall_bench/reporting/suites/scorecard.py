@@ -41,13 +41,13 @@ class Scorecard(ComputedRecord, frozen=True, kw_only=True):
         """Yield suite, name and label of each figure that a system has."""
         if self.recall:
             yield RECALL, "score", "score of full marks"
-        for suite, found in self.reports.items():
-            seen: dict[str, str] = {}
-            for report in found.values():
+        for suite, by_system in self.reports.items():
+            labels: dict[str, str] = {}
+            for report in by_system.values():
                 for figure in report.figures:
                     if is_verbose or figure.is_headline or _tells_knowledge(figure):
-                        seen.setdefault(figure.name, figure.label)
-            yield from ((suite, name, label) for name, label in seen.items())
+                        labels.setdefault(figure.name, figure.label)
+            yield from ((suite, name, label) for name, label in labels.items())
 
     def find(self, suite: str, name: str, system: str) -> Figure | None:
         """Return a figure of a system; None if it was not measured."""
@@ -85,11 +85,11 @@ def build_scorecard(folders: Sequence[RunFolder], names: Sequence[str] | None = 
 
 
 def _measure_recall(folder: RunFolder) -> Figure:
-    found = RunEstimates.get(folder).estimate_overall()
+    overall = RunEstimates.get(folder).estimate_overall()
     label = "score of full marks"
-    if found is None:
+    if overall is None:
         return Figure(name="score", label=label, note="no answer was judged")
-    return Figure(name="score", label=label, estimate=_scale(found), best=1.0, worst=0.0)
+    return Figure(name="score", label=label, estimate=_scale(overall), best=1.0, worst=0.0)
 
 
 def _scale(found: Estimate) -> Estimate:
@@ -193,7 +193,10 @@ def _render_suite(
     head = make_element(
         "tr",
         make_element("th", "", scope="col"),
-        *(make_element("th", each, scope="col", class_="untrusted-text") for each in card.systems),
+        *(
+            make_element("th", system, scope="col", class_="untrusted-text")
+            for system in card.systems
+        ),
     )
     body = []
     for _, name, label in rows:
@@ -210,11 +213,11 @@ def _render_cell(figure: Figure | None, system: str) -> Markup:
     if figure is None:
         return make_element("td", NOT_MEASURED, class_="none", data_name=system)
     is_open = bool(figure.note) and figure.estimate is None
-    shown = make_element("b", format_figure(figure))
+    value = make_element("b", format_figure(figure))
     ends = make_element("small", f" {format_ends(figure)}", class_="quiet")
     return make_element(
         "td",
-        shown,
+        value,
         ends,
         _render_track(figure),
         *([make_element("small", figure.note, class_="quiet reason")] if is_open else []),
@@ -226,14 +229,16 @@ def _render_cell(figure: Figure | None, system: str) -> Markup:
 
 def _render_track(figure: Figure) -> Markup:
     """The value and its interval on a line from 0 to 100 %."""
-    found = figure.estimate
-    if found is None or figure.unit != "share" or figure.best is None:
+    estimate = figure.estimate
+    if estimate is None or figure.unit != "share" or figure.best is None:
         return Markup("")
-    low, high = (found.low, found.high) if found.interval else (found.value, found.value)
+    low, high = (
+        (estimate.low, estimate.high) if estimate.interval else (estimate.value, estimate.value)
+    )
     left, right = max(0.0, low or 0.0), min(1.0, high or 0.0)
     start, width = format_number(100 * left, 1), format_number(100 * max(0.0, right - left), 1)
     band = f"left:{start}%;width:{width}%"
-    dot = f"left:{format_number(100 * min(1.0, max(0.0, found.value)), 1)}%"
+    dot = f"left:{format_number(100 * min(1.0, max(0.0, estimate.value)), 1)}%"
     return make_element(
         "span",
         make_element("span", class_="band", style=band),

@@ -55,10 +55,10 @@ class FigureContrast(ComputedRecord, frozen=True, kw_only=True):
     @property
     def is_better(self) -> bool | None:
         """Whether the second run is nearer to the best value; None if neither is, or none is."""
-        found, best = self.comparison, self.first.best
-        if found is None or best is None or not found.difference.value:
+        comparison, best = self.comparison, self.first.best
+        if comparison is None or best is None or not comparison.difference.value:
             return None
-        return (found.difference.value > 0) == (best > 0)
+        return (comparison.difference.value > 0) == (best > 0)
 
 
 class SuiteContrast(ComputedRecord, frozen=True, kw_only=True):
@@ -123,9 +123,9 @@ def compare_suites(folders: Sequence[RunFolder], *, intersect: bool = False) -> 
             contrast.replace(
                 figures=tuple(
                     figure
-                    if (found := figure.comparison) is None
+                    if (comparison := figure.comparison) is None
                     else figure.replace(
-                        comparison=found.replace(
+                        comparison=comparison.replace(
                             p_adjusted=adjusted[contrast.letter, figure.first.name]
                         )
                     )
@@ -157,7 +157,9 @@ def _require_alike(folders: Sequence[RunFolder], *, intersect: bool) -> None:
                 f"{first.path} has seed {first.plan.seed} and {other.path} {other.plan.seed}: "
                 "their stories are not the same; run both with one seed"
             )
-    if not intersect and (open_ := next((each for each in folders if not each.is_finished), None)):
+    if not intersect and (
+        open_ := next((folder for folder in folders if not folder.is_finished), None)
+    ):
         raise UsageError(
             f"{open_.path}: the run is not finished; finish it with its own command, or compare "
             "what there is with --intersect"
@@ -262,14 +264,14 @@ def _describe_contrast(contrast: SuiteContrast) -> Iterator[SectionPart]:
     for figure in contrast.figures:
         if not (is_shown(figure.first) or figure.is_clear):
             continue
-        found, plain = figure.comparison, figure.difference
+        comparison, plain = figure.comparison, figure.difference
         cells = ["" if plain is None else format_change(figure.first, plain), "", "", ""]
-        if found is not None:
+        if comparison is not None:
             cells = [
-                format_change(figure.first, found.difference.value),
-                format_interval(found.difference, 1, 100) or "",
-                format_p(found.final_p) + "*" * found.is_significant,
-                str(found.difference.trials),
+                format_change(figure.first, comparison.difference.value),
+                format_interval(comparison.difference, 1, 100) or "",
+                format_p(comparison.final_p) + "*" * comparison.is_significant,
+                str(comparison.difference.trials),
             ]
         values = (format_figure(figure.first), format_figure(figure.second))
         rows.append((figure.first.label, *values, *cells))

@@ -22,16 +22,16 @@ REPORT = "suite.json"
 
 def get_behaviour(folder: RunFolder) -> BehaviourCard:
     """The suite of a run; UsageError if it is a run of none, or of one that is not known."""
-    found = folder.plan.behaviour
-    if found is None:
+    card = folder.plan.behaviour
+    if card is None:
         raise UsageError(
             f"{folder.path} is not a run of a behaviour suite; see `recall-bench suite`"
         )
-    if found.suite not in list_offers("figures"):
+    if card.suite not in list_offers("figures"):
         raise UsageError(
-            f"{folder.path}: this version has no suite {found.suite!r}; use the version that ran it"
+            f"{folder.path}: this version has no suite {card.suite!r}; use the version that ran it"
         )
-    return found
+    return card
 
 
 def build_figures(folder: RunFolder) -> tuple[Figure, ...]:

@@ -146,9 +146,9 @@ def count_outcomes(checks: Sequence[GateCheck]) -> str:
 
 def decide_verdict(checks: tuple[GateCheck, ...]) -> CheckOutcome:
     """Failed if any check failed, else undecided if any is undecided."""
-    found = {check.outcome for check in checks}
+    outcomes = {check.outcome for check in checks}
     for outcome in (CheckOutcome.FAILED, CheckOutcome.UNDECIDED):
-        if outcome in found:
+        if outcome in outcomes:
             return outcome
     return CheckOutcome.PASSED
 
@@ -161,9 +161,9 @@ def describe_verdict(checks: tuple[GateCheck, ...]) -> str:
             return f"none of {len(checks)} checks failed"
         return f"all {len(checks)} checks passed"
     named = [f"{check.rule} ({check.subject})" for check in checks if check.outcome is verdict]
-    shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+    names = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
     word = "failed" if verdict is CheckOutcome.FAILED else "could not be decided"
-    return f"{len(named)} of {len(checks)} checks {word}: {shown}"
+    return f"{len(named)} of {len(checks)} checks {word}: {names}"
 
 
 OVERALL = "overall"
@@ -192,9 +192,9 @@ def check_limit(
     if estimate is None:
         return make_undecided_check(rule, of, why, limit=limit, is_least=is_least)
     end = estimate.low if is_least else estimate.high
-    reached = end if rules.confident else estimate.value
-    is_kept = reached is not None and (
-        reached >= limit - _SUM_TOLERANCE if is_least else reached <= limit + _SUM_TOLERANCE
+    value = end if rules.confident else estimate.value
+    is_kept = value is not None and (
+        value >= limit - _SUM_TOLERANCE if is_least else value <= limit + _SUM_TOLERANCE
     )
     number = format_number(estimate.value, 1)
     interval = format_bounds(estimate, digits=1, level="95 % ")

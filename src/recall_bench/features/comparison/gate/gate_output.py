@@ -68,8 +68,8 @@ def _clip_text(words: str) -> str:
 
 def _format_code(name: str) -> str:
     """A name as code, in which nothing is interpreted."""
-    shown = _clip_text(name).translate(_CODE_REPLACEMENTS).strip()
-    return f"`{shown}`" if shown else NO_DATA
+    code = _clip_text(name).translate(_CODE_REPLACEMENTS).strip()
+    return f"`{code}`" if code else NO_DATA
 
 
 def _list_cells(
@@ -242,9 +242,9 @@ def render_junit(gate: GateReport) -> bytes:
             suite, "testcase", name=name, classname=_JUNIT_CLASS, time="0"
         )
         if (kind := kinds.get(check.outcome)) is not None:
-            said = _clip_text(check.said)
-            problem = ElementTree.SubElement(case, kind, message=said, type=check.outcome.value)
-            problem.text = said
+            words = _clip_text(check.said)
+            problem = ElementTree.SubElement(case, kind, message=words, type=check.outcome.value)
+            problem.text = words
     verdict = f"{gate.verdict.value}: {gate.sentence}"
     messages = [verdict, count_outcomes(gate.checks), *gate.warnings]
     ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_clip_text, messages))

@@ -57,9 +57,9 @@ class GateRules(ComputedRecord, frozen=True, kw_only=True):
     @property
     def has_absolute_rules(self) -> bool:
         """Whether any rule needs no baseline."""
-        wanted = (self.min_score, self.max_invented, self.max_hallucination, self.max_leaks)
+        limits = (self.min_score, self.max_invented, self.max_hallucination, self.max_leaks)
         named = (self.min_category, self.max_figure, self.min_figure)
-        return any(named) or any(each is not None for each in wanted)
+        return any(named) or any(limit is not None for limit in limits)
 
     @property
     def has_figure_rules(self) -> bool:
@@ -155,9 +155,9 @@ def merge_rules(*layers: Mapping[str, object]) -> GateRules:
     for layer in layers:
         merged |= layer
         for field in by_name:
-            found = layer.get(field)
-            if isinstance(found, Mapping):
-                by_name[field] |= found
+            named_limits = layer.get(field)
+            if isinstance(named_limits, Mapping):
+                by_name[field] |= named_limits
     rules = check_rules({**merged, **by_name}, format_flag)
     _check_consistency(rules)
     return rules
@@ -207,9 +207,9 @@ def require_baseline(rules: GateRules) -> None:
 def _list_numbers(rules: GateRules) -> list[tuple[str, float]]:
     plain = ("min_score", "max_invented", "max_hallucination", "margin", "category_margin")
     fields = (*plain, "hallucination_margin", "notice")
-    found = [(field, getattr(rules, field)) for field in fields]
-    found += [("min_category", least) for least in rules.min_category.values()]
-    return [(field, number) for field, number in found if number is not None]
+    numbers = [(field, getattr(rules, field)) for field in fields]
+    numbers += [("min_category", least) for least in rules.min_category.values()]
+    return [(field, number) for field, number in numbers if number is not None]
 
 
 def _check_consistency(rules: GateRules) -> None:

@@ -253,10 +253,10 @@ def _check_values(rules: GateRules, side: _GateSide) -> Iterator[GateCheck]:
     if rules.min_category:
         category = _map_categories(table)
         items = (item for items in table.items.values() for item in items)
-        known = {*CATEGORIES, *(item.truth.category for item in items)}
+        categories = {*CATEGORIES, *(item.truth.category for item in items)}
         marks = split_marks(_list_scores(table), category.__getitem__)
         for name, least in rules.min_category.items():
-            if name not in known:
+            if name not in categories:
                 hint = suggest_or_list(name, marks, f"the run has {', '.join(sorted(marks))}")
                 raise UsageError(f"--min-category: there is no category {name[:60]!r}; {hint}")
             score = _estimate(marks.get(name, {}), table)
@@ -308,8 +308,8 @@ def _check_alike(baseline: RunFolder, run: RunFolder) -> GateCheck:
         why = f"baseline and run differ in {list_differences(differences)}"
     if why is not None:
         return make_undecided_check("alike", "baseline", f"{why}; run both alike")
-    said = "asked, fed and judged as the baseline was"
-    return GateCheck(rule="alike", of="baseline", outcome=CheckOutcome.PASSED, said=said)
+    words = "asked, fed and judged as the baseline was"
+    return GateCheck(rule="alike", of="baseline", outcome=CheckOutcome.PASSED, said=words)
 
 
 def _list_open_checks(rules: GateRules) -> Iterator[GateCheck]:
@@ -428,8 +428,8 @@ class _BaselineComparison:
             is_same = even == power
             spread += f", {even} if it takes a little of each"
             spread = f"{power}, however it is spread" if is_same else spread
-        wanted = self._rules.get_detectable_loss(loss.margin)
-        words = f"a loss of {wanted:g} points of 100 would be noticed {spread}"
+        notice = self._rules.get_detectable_loss(loss.margin)
+        words = f"a loss of {notice:g} points of 100 would be noticed {spread}"
         if loss.noticed is None:
             return f"{words}; {questions} show no loss, however large, four times in five"
         other = f"one of {format_number(loss.noticed, 1)} in whole questions four times in five"
@@ -439,8 +439,8 @@ class _BaselineComparison:
         """What weakens the verdict."""
         loss = self._overall
         if loss is not None and loss.power is not None and _is_weak(loss):
-            wanted = self._rules.get_detectable_loss(loss.margin)
-            what = f"a loss of {wanted:g} points that takes whole questions would be noticed"
+            notice = self._rules.get_detectable_loss(loss.margin)
+            what = f"a loss of {notice:g} points that takes whole questions would be noticed"
             if self._rules.prove:
                 what = "a run that lost nothing would pass"
             yield (
@@ -448,9 +448,9 @@ class _BaselineComparison:
                 "(`recall-bench plan power` says how many)"
             )
         if weak := sum(map(_is_weak, self._categories.values())):
-            wanted = self._rules.get_detectable_loss(self._rules.tolerated_category_loss)
+            notice = self._rules.get_detectable_loss(self._rules.tolerated_category_loss)
             yield (
-                f"in {weak} of {len(self._categories)} categories a loss of {wanted:g} points "
+                f"in {weak} of {len(self._categories)} categories a loss of {notice:g} points "
                 "that takes whole questions would be noticed less than four times in five"
             )
         for dropped in self._pairs.dropped:
@@ -523,8 +523,8 @@ def _check_suite_run(run: RunFolder, baseline: RunFolder | None, rules: GateRule
         for name, limit in limits.items():
             figure = report.get_figure(name)
             if figure is None:
-                known = [figure.name for figure in report.figures]
-                hint = suggest_or_list(name, known, f"it has {', '.join(known)}")
+                names = [figure.name for figure in report.figures]
+                hint = suggest_or_list(name, names, f"it has {', '.join(names)}")
                 raise UsageError(f"--{rule}: {report.suite} has no figure {name[:60]!r}; {hint}")
             check = _check_figure(rule, figure, limit, rules)
             is_valid = subject.status is RunStatus.VALID
