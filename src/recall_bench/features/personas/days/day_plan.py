@@ -162,11 +162,6 @@ def is_weekend(epoch: date, day: int) -> bool:
     return (epoch + timedelta(days=day - 1)).weekday() >= 5
 
 
-def find_untold_events(arc: Arc) -> Iterator[int]:
-    """Days of events that lie outside of the arc."""
-    return (directive.day for directive in arc.directives if not arc.is_active(directive.day))
-
-
 class DayKind(StrEnum):
     """Why a day is written."""
 
@@ -226,16 +221,14 @@ class StoryPlan:
 def plan_story(persona: Persona, story: Story) -> StoryPlan:
     """The plan of a story; Problems if it cannot be written."""
     planner = _StoryPlanner(persona, story)
-    results: list[PlannedDay] = []
+    days: list[PlannedDay] = []
     for day in range(1, story.last_day + 1):
-        planned = planner.plan_day(day, len(results))
+        planned = planner.plan_day(day, len(days))
         if planned is not None:
-            results.append(planned)
+            days.append(planned)
     if problems := planner.list_problems():
         raise Problems(problems)
-    return StoryPlan(
-        sessions=planner.sessions, days=tuple(results), notes=tuple(planner.list_notes())
-    )
+    return StoryPlan(sessions=planner.sessions, days=tuple(days), notes=tuple(planner.list_notes()))
 
 
 class _StoryPlanner:
@@ -249,29 +242,22 @@ class _StoryPlanner:
         self._chosen = {arc: choose_arc_days(arc, story.epoch) for arc in story.arcs}
         self._last_days: dict[Arc, int] = {}
         self._closed_days: list[int] = []
-        self._source_problems: list[BenchError] = [
-            UsageError(
-                f"{arc.id}: its primarySession is {arc.primary_session}, which persona.yaml does "
-                f"not declare; declare it, or choose {' or '.join(self._by_id)}"
-            )
-            for arc in story.arcs
-            if find_home_session(arc) not in self._by_id
-        ]
-        self._source_problems += [
-            UsageError(
-                f"the session {name!r} cannot head a day, for its id holds blanks; rename it"
-            )
-            for name in self._by_id
-            if name.split() != [name]
-        ]
 
     def plan_day(self, day: int, place: int) -> PlannedDay | None:
         """The plan of a day; None if nothing is written."""
-        tellable = [arc for arc in self._story.arcs if self._is_arc_tellable(arc, day)]
+        story, weekend = self._story, is_weekend(self._story.epoch, day)
+        # An arc is written only while its own session is open.
+        tellable = [
+            arc
+            for arc in story.arcs
+            if (home := self._by_id.get(find_home_session(arc))) is not None
+            and is_tellable(arc, day)
+            and is_open(home, day)
+        ]
         chosen = [arc for arc in tellable if day in self._chosen[arc]]
         kind = DayKind.ARC if chosen else DayKind.GAP
-        weekend = is_weekend(self._story.epoch, day)
-        if not chosen and not self._is_filler_day(day, weekend=weekend):
+        # All weekdays are written. A story without gaps needs every day on which an arc is active.
+        if not chosen and ((story.has_gaps and weekend) or not story.is_active(day)):
             return None
         if not chosen and tellable:
             chosen = [min(tellable, key=lambda arc: self._last_days.get(arc, 0))]
@@ -282,7 +268,7 @@ class _StoryPlanner:
         return PlannedDay(
             place=place,
             day=day,
-            at=compute_story_date(self._story.epoch, day).date(),
+            at=compute_story_date(story.epoch, day).date(),
             kind=kind,
             density=measure_density(chosen, day, is_weekend=weekend),
             session_plans=session_plans,
@@ -290,30 +276,48 @@ class _StoryPlanner:
 
     def list_problems(self) -> list[BenchError]:
         """The reasons why the story cannot be written."""
-        results = [*self._source_problems]
-        if self._closed_days and not results:
-            results.append(
+        problems: list[BenchError] = [
+            UsageError(
+                f"{arc.id}: its primarySession is {arc.primary_session}, which persona.yaml does "
+                f"not declare; declare it, or choose {' or '.join(self._by_id)}"
+            )
+            for arc in self._story.arcs
+            if find_home_session(arc) not in self._by_id
+        ]
+        problems += [
+            UsageError(
+                f"the session {name!r} cannot head a day, for its id holds blanks; rename it"
+            )
+            for name in self._by_id
+            if name.split() != [name]
+        ]
+        if self._closed_days and not problems:
+            problems.append(
                 UsageError(
                     f"{format_days(self._closed_days)}: an arc is active and no session is open; "
                     "widen firstDay and lastDay of one, or say `gaps: true` in the story"
                 )
             )
-        return results
+        return problems
 
     def list_notes(self) -> Iterator[str]:
         """Events that no day tells, and undeclared sessions."""
         for arc in self._story.arcs:
-            if outside := sorted(find_untold_events(arc)):
-                days = format_days(outside)
-                yield f"{arc.id}: its events of {days} lie outside it; they are not written"
-            own_session = self._by_id.get(find_home_session(arc))
-            events = {directive.day for directive in arc.directives if arc.is_active(directive.day)}
-            if own_session and (
-                closed := sorted(day for day in events if not is_open(own_session, day))
-            ):
+            home = self._by_id.get(find_home_session(arc))
+            events = {directive.day for directive in arc.directives}
+            outside = sorted(day for day in events if not arc.is_active(day))
+            if outside:
+                yield (
+                    f"{arc.id}: its events of {format_days(outside)} lie outside it; they are not "
+                    "written"
+                )
+            closed = [
+                day for day in sorted(events.difference(outside)) if home and not is_open(home, day)
+            ]
+            if home and closed:
                 yield (
                     f"{arc.id}: its events of {format_days(closed)} fall on days when "
-                    f"{own_session.id} is closed; they are not written"
+                    f"{home.id} is closed; they are not written"
                 )
             if unknown := [name for name in arc.referenced_sessions if name not in self._by_id]:
                 yield (
@@ -321,37 +325,21 @@ class _StoryPlanner:
                     "does not declare; left out"
                 )
 
-    def _is_arc_tellable(self, arc: Arc, day: int) -> bool:
-        """An arc is written only while its own session is open."""
-        own_session = self._by_id.get(find_home_session(arc))
-        return own_session is not None and is_tellable(arc, day) and is_open(own_session, day)
-
-    def _is_filler_day(self, day: int, *, weekend: bool) -> bool:
-        """Whether a day that no arc chose is written all the same.
-
-        All weekdays are. A story without gaps needs every day on which an arc is active.
-        """
-        return not (self._story.has_gaps and weekend) and self._story.is_active(day)
-
     def _plan_sessions(self, chosen: Sequence[Arc], day: int) -> Iterator[SessionPlan]:
+        weekend = is_weekend(self._story.epoch, day)
         for session in self.sessions:
             own = tuple(arc for arc in chosen if find_home_session(arc) == session.id)
             echoes = tuple(
                 arc
                 for arc in chosen
                 if session.id in arc.referenced_sessions
-                and find_home_session(arc) != session.id
+                and arc not in own
                 and is_echo_day(arc, day)
                 and not is_secret(arc, session, self._isolated)
             )
             if (own or echoes) and is_open(session, day):
-                weekend = is_weekend(self._story.epoch, day)
-                yield SessionPlan(
-                    session=session,
-                    density=measure_density(own, day, is_weekend=weekend),
-                    arcs=own,
-                    echoes=echoes,
-                )
+                density = measure_density(own, day, is_weekend=weekend)
+                yield SessionPlan(session=session, density=density, arcs=own, echoes=echoes)
 
     def _plan_routine(self, day: int) -> Iterator[SessionPlan]:
         """A day without arcs in a story without gaps: the principal's session, or any open one."""
