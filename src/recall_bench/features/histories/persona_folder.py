@@ -83,7 +83,12 @@ class MessageSpool:
                 title=message.title,
                 speaker=message.speaker,
                 recipients=tuple(message.recipients),
-                text=_make_storable(message.text),
+                text=(
+                    message.text.encode("utf-8", "replace")
+                    .decode()
+                    .replace("\x00", "")
+                    .replace("\r\n", "\n")
+                ),
             )
         )
 
@@ -131,11 +136,6 @@ class MessageSpool:
 def _count_speakers(messages: list[SpooledMessage]) -> dict[str, int]:
     counts = Counter(message.speaker for message in messages)
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
-
-
-def _make_storable(text: str) -> str:
-    """The text without halves of surrogate pairs and NUL, which no file of text can hold."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "").replace("\r\n", "\n")
 
 
 ARCS = "arcs-history.yaml"

@@ -355,7 +355,10 @@ class CheckedQuestion:
 
 def check_file(corpus: LintCorpus, rows: Sequence[object]) -> tuple[CheckedQuestion, ...]:
     """Check every entry, given the repaired entries before it."""
-    entries = [_convert_row(row) for row in rows]
+    entries = [
+        ({str(key): value for key, value in row.items()} if isinstance(row, dict) else None)
+        for row in rows
+    ]
     checker = StoryChecker(corpus, [entry for entry in entries if entry is not None])
     first: dict[str, int] = {}
     results = []
@@ -372,10 +375,6 @@ def check_file(corpus: LintCorpus, rows: Sequence[object]) -> tuple[CheckedQuest
             checker.keep(checked.repaired)
         results.append(checked)
     return tuple(results)
-
-
-def _convert_row(row: object) -> dict[str, object] | None:
-    return {str(key): value for key, value in row.items()} if isinstance(row, dict) else None
 
 
 def _check_row(

@@ -20,7 +20,7 @@ from recall_bench.stories.lint.lint_corpus import LintCorpus
 from recall_bench.stories.lint.value_index import NO_SESSION, DayLog, LintQuestion, ValueIndex
 from recall_bench.stories.persona_files import format_days
 from recall_bench.text.number_words import ROUND_NUMBERS
-from recall_bench.text.text_values import DATE, NAME, TextValue, collect_topics, normalise_text
+from recall_bench.text.text_values import DATE, NAME, collect_topics, normalise_text
 
 
 class DayWords:
@@ -172,18 +172,17 @@ def _check_spans(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionPr
     if not spans or outside or len(spans) < len(asked.item.truth.evidence):
         return
     days = [DayLog(n, "", _extract_span(corpus, span)) for n, span in enumerate(spans)]
-    claims = [atom for atom in asked.exact if not _is_inferable(asked, atom)]
+    claims = [
+        atom
+        for atom in asked.exact
+        if not (atom.kind == DATE or (atom.kind in AMOUNTS and asked.category in INFERRED))
+    ]
     index = ValueIndex(days, claims)
     if absent := [atom.shown for atom in claims if not index.find_loose_days(atom)]:
         yield make_support_problem(
             f"its evidence does not hold {', '.join(absent[:3])}; point to the sentence that does",
             is_severe=True,
         )
-
-
-def _is_inferable(asked: LintQuestion, atom: TextValue) -> bool:
-    """Whether the value may be inferred: dates, counts and sums."""
-    return atom.kind == DATE or (atom.kind in AMOUNTS and asked.category in INFERRED)
 
 
 def _is_inside(corpus: LintCorpus, span: Evidence) -> bool:

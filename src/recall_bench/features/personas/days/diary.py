@@ -156,7 +156,9 @@ class PastReader:
     def _find_headings(
         self, arc: Arc, today: int, session: str, days: list[int]
     ) -> tuple[str, ...]:
-        about = collect_topics(" ".join(_list_arc_texts(arc, today)))
+        about = collect_topics(
+            " ".join([arc.title, *(item.event for item in arc.directives if item.day <= today)])
+        )
         during = days[bisect_left(days, arc.start_day) : bisect_right(days, arc.end_day)]
         results = [
             f"{self._format_day(day)}: {heading}"
@@ -186,11 +188,6 @@ class PastReader:
 
     def _format_day(self, day: int) -> str:
         return format_date(compute_story_date(self._epoch, day).date())
-
-
-def _list_arc_texts(arc: Arc, today: int) -> list[str]:
-    """The texts by which headings about an arc are found."""
-    return [arc.title, *(item.event for item in arc.directives if item.day <= today)]
 
 
 def _truncate(text: str) -> str:

@@ -85,7 +85,9 @@ def collect_evidence(
     flaws: list[QuestionProblem] = []
     for item in raw if isinstance(raw, list) else ():
         quote = item.get("quote") if isinstance(item, dict) else None
-        if not isinstance(quote, str) or not _is_long_enough(quote):
+        if not isinstance(quote, str) or not (
+            len(_WORD.findall(quote)) >= _MIN_WORDS and len(quote.strip()) >= _MIN_LETTERS
+        ):
             flaws.append(make_support_problem("it has a quotation of less than two words"))
             continue
         quotation = _locate_quotation(item, quote, days, is_visible)
@@ -106,10 +108,6 @@ def count_topics(found: QuoteEvidence, days: Mapping[int, StoryDay]) -> int:
     return len(
         {(day, len(_HEADING.findall(days[day].text, 0, place.start))) for day, place in found.spans}
     )
-
-
-def _is_long_enough(quote: str) -> bool:
-    return len(_WORD.findall(quote)) >= _MIN_WORDS and len(quote.strip()) >= _MIN_LETTERS
 
 
 def _locate_quotation(

@@ -99,16 +99,12 @@ def _locate_in_part(part: DayPart, pieces: list[re.Pattern[str]]) -> tuple[Quote
         if match is None:
             return ()
         cursor = match.end()
-        start, end = _expand_to_sentences(
-            part.text, offsets[match.start()], offsets[cursor - 1] + 1
+        start, end = (
+            _find_sentence(part.text, offsets[match.start()])[0],
+            _find_sentence(part.text, offsets[cursor - 1] + 1 - 1)[1],
         )
         placed.append(QuotePlace(part.session, part.start + start, part.start + end))
     return tuple(dict.fromkeys(placed))
-
-
-def _expand_to_sentences(text: str, start: int, end: int) -> tuple[int, int]:
-    """From the start of the first sentence to the end of the last one."""
-    return _find_sentence(text, start)[0], _find_sentence(text, end - 1)[1]
 
 
 def _find_sentence(text: str, place: int) -> tuple[int, int]:
