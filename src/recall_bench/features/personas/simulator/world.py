@@ -175,7 +175,9 @@ class World:
         weights = [max(1, round(1000 * kind.share)) for kind in kinds]
         for day, level in self._levels.items():
             starts = _STARTS[level] * self.options.density
-            for _ in range(int(starts) + chance.is_hit(starts % 1)):
+            number = int(starts) + chance.is_hit(starts % 1)
+            # No story is without anything to tell.
+            for _ in range(max(number, day == 1)):
                 kind = kinds[chance.choose_by_weight(weights)]
                 opened = self._open_matter(kind, day)
                 if opened is not None:
