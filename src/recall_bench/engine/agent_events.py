@@ -40,22 +40,7 @@ def record_day_sessions(run: SessionRun, memory: Memory, episode: Episode, label
     if not isinstance(memory, ToolUsingMemory):
         return
     for session in memory.take_sessions(episode.id):
-        _record_session(
-            run,
-            session,
-            AgentEnded(
-                at=datetime.now(UTC),
-                scenario=run.scenario.id,
-                checkpoint=label,
-                memory=session.memory,
-                day=episode.day,
-                calls=len(session.calls),
-                steps=session.steps,
-                unreadable=session.unreadable,
-                end=session.end,
-                usage=session.usage,
-            ),
-        )
+        _record_session(run, session, run.scenario.id, label, day=episode.day)
 
 
 def record_question_sessions(
@@ -69,40 +54,49 @@ def record_question_sessions(
     if not (hasattr(memory, "take_sessions") and isinstance(memory, ToolUsingMemory)):
         return
     for session in memory.take_sessions(question):
-        _record_session(
-            run,
-            session,
-            AgentEnded(
-                at=datetime.now(UTC),
-                scenario=trial.scenario,
-                checkpoint=trial.checkpoint,
-                memory=session.memory,
-                trial=trial,
-                calls=len(session.calls),
-                steps=session.steps,
-                unreadable=session.unreadable,
-                end=session.end,
-                usage=session.usage,
-                needs=() if item is None else find_needed_values(item, run.scenario),
-            ),
-        )
+        needs = () if item is None else find_needed_values(item, run.scenario)
+        _record_session(run, session, trial.scenario, trial.checkpoint, trial=trial, needs=needs)
 
 
-def _record_session(run: SessionRun, session: AgentSession, ended: AgentEnded) -> None:
+def _record_session(
+    run: SessionRun,
+    session: AgentSession,
+    scenario: str,
+    checkpoint: str,
+    *,
+    day: int | None = None,
+    trial: Trial | None = None,
+    needs: tuple[NeededValue, ...] = (),
+) -> None:
     """Record the calls and the end, and charge the budget, which stops the run once it is spent."""
     for call in session.calls:
         run.record(
             ToolCalled(
                 at=datetime.now(UTC),
-                scenario=ended.scenario,
-                checkpoint=ended.checkpoint,
-                memory=ended.memory,
-                day=ended.day,
-                trial=ended.trial,
+                scenario=scenario,
+                checkpoint=checkpoint,
+                memory=session.memory,
+                day=day,
+                trial=trial,
                 call=call,
             )
         )
-    run.record(ended)
+    run.record(
+        AgentEnded(
+            at=datetime.now(UTC),
+            scenario=scenario,
+            checkpoint=checkpoint,
+            memory=session.memory,
+            day=day,
+            trial=trial,
+            calls=len(session.calls),
+            steps=session.steps,
+            unreadable=session.unreadable,
+            end=session.end,
+            usage=session.usage,
+            needs=needs,
+        )
+    )
     run.budget.record_usage(session.usage, "the agent's")
     with suppress(BudgetSpent):
         run.budget.refuse_if_spent()

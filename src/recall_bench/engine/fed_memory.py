@@ -38,54 +38,37 @@ async def inspect_memory(
     if not isinstance(memory, MemoryWithHoldings) or label in run.inspected:
         return True
     run.inspected.add(label)
+    lost: tuple[int, ...] | None = None
+    fault: SystemFault | SystemGone | None = None
+    size: int | None = None
     try:
-        holdings = await _read_holdings(memory, run.plan.feed_timeout_s)
-    except (SystemFault, SystemGone) as fault:
-        _record_inspection(run, label, fault=f"{type(fault).__name__}: {fault}")
-        if not isinstance(fault, SystemTimeout | SystemStuck):
+        timeout_s = run.plan.feed_timeout_s
+        holdings = await call_system("looking into it", memory.holdings, timeout_s=timeout_s)
+        if holdings == Holdings():
             return True
-        run.inspected.update(run.trials.row)
-        return False
-    if holdings != Holdings():
-        _record_inspection(run, label, lost=_find_lost_days(fed, holdings), size=holdings.bytes)
-    return True
-
-
-async def _read_holdings(memory: MemoryWithHoldings, timeout_s: float) -> Holdings:
-    holdings = await call_system("looking into it", memory.holdings, timeout_s=timeout_s)
-    if holdings.bytes is not None and not 0 <= holdings.bytes < _MAX_BYTES:
-        raise SystemFault(f"it reports a size of {holdings.bytes} bytes")
-    return holdings
-
-
-def _find_lost_days(fed: Sequence[Episode], held: Holdings) -> tuple[int, ...] | None:
-    """List the days that were fed and are not held; an empty day cannot be lost."""
-    if held.days is None:
-        return None
-    held_days = frozenset(held.days)
-    return tuple(
-        episode.day for episode in fed if episode.day not in held_days and episode.text.strip()
-    )
-
-
-def _record_inspection(
-    run: ScenarioRun,
-    checkpoint: str,
-    *,
-    lost: tuple[int, ...] | None = None,
-    size: int | None = None,
-    fault: str | None = None,
-) -> None:
+        size = holdings.bytes
+        if size is not None and not 0 <= size < _MAX_BYTES:
+            size, fault = None, SystemFault(f"it reports a size of {size} bytes")
+        if holdings.days is not None and fault is None:
+            days = frozenset(holdings.days)
+            # An empty day cannot be lost.
+            lost = tuple(day.day for day in fed if day.day not in days and day.text.strip())
+    except (SystemFault, SystemGone) as raised:
+        size, fault = None, raised
     run.record(
         Inspected(
             at=datetime.now(UTC),
             scenario=run.scenario.id,
-            checkpoint=checkpoint,
+            checkpoint=label,
             lost=lost,
             bytes=size,
-            fault=fault,
+            fault=None if fault is None else f"{type(fault).__name__}: {fault}",
         )
     )
+    is_hanging = isinstance(fault, SystemTimeout | SystemStuck)
+    if is_hanging:
+        run.inspected.update(run.trials.row)
+    return not is_hanging
 
 
 _CLOSE_TIMEOUT_S = 10.0

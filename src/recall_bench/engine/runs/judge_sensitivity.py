@@ -391,36 +391,36 @@ def build_judges(folder: RunFolder) -> dict[str, object]:
         {"name": judge.name, "score": format_estimate(judge.score), "missing": judge.missing}
         for judge in sensitivity.judges
     )
+    pairs = (
+        {
+            "first": pair.first,
+            "second": pair.second,
+            "answers": pair.answers,
+            "same": pair.same,
+            "agreement": pair.agreement,
+            "agreementInterval": pair.agreement_interval,
+            "kappa": pair.kappa,
+            "kappaInterval": pair.kappa_interval,
+            "marks": pair.marks,
+        }
+        for pair in sensitivity.pairs
+    )
+    categories = (
+        {
+            "category": category.name,
+            "scores": category.scores,
+            "answers": category.answers,
+            "splits": category.splits,
+        }
+        for category in sensitivity.categories
+    )
     fields: dict[str, object] = {
         "judges": map(encode_row, judges),
         "low": sensitivity.low,
         "high": sensitivity.high,
         "answers": sensitivity.answers,
         "splits": len(sensitivity.splits),
-        "pairs": map(encode_row, map(_build_pair, sensitivity.pairs)),
-        "categories": map(encode_row, map(_build_category, sensitivity.categories)),
+        "pairs": map(encode_row, pairs),
+        "categories": map(encode_row, categories),
     }
     return {"judges": fields}
-
-
-def _build_pair(pair: JudgePair) -> dict[str, object]:
-    return {
-        "first": pair.first,
-        "second": pair.second,
-        "answers": pair.answers,
-        "same": pair.same,
-        "agreement": pair.agreement,
-        "agreementInterval": pair.agreement_interval,
-        "kappa": pair.kappa,
-        "kappaInterval": pair.kappa_interval,
-        "marks": pair.marks,
-    }
-
-
-def _build_category(category: JudgedCategory) -> dict[str, object]:
-    return {
-        "category": category.name,
-        "scores": category.scores,
-        "answers": category.answers,
-        "splits": category.splits,
-    }
