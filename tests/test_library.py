@@ -27,6 +27,7 @@ def test_the_public_names() -> None:
     """A name leaves this list only with a major version."""
     assert recall_bench.__all__ == [
         "Answer",
+        "AnswerRow",
         "BenchError",
         "CATEGORIES",
         "Calendar",
@@ -80,6 +81,7 @@ def test_the_public_names() -> None:
         "parse_range",
         "parse_ranges",
         "questions_in_range",
+        "read_answer_rows",
         "read_result",
         "read_settings",
         "rejudge",
