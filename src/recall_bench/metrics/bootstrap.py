@@ -230,7 +230,7 @@ def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator
     if len(ordered.T) > _FEW_COLUMNS:
         # Weights cost more to draw, and then serve all columns at once.
         for weights in draw_weights(clusters, seed=seed, resamples=resamples):
-            yield _multiply(weights, ordered)
+            yield np.asarray(weights @ ordered, np.float64)
         return
     is_exact = bool(_are_exact(ordered[np.newaxis])[0])
     # Counting what is drawn pays if the counts are kept, or serve several columns.
@@ -238,26 +238,13 @@ def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator
     if is_kept or (is_exact and len(ordered.T) > 2):
         yield _sum_draws(ordered, seed, resamples)
         return
-    pair = _PackedPair.pack(ordered)
-    columns = ordered.T.copy() if pair is None else pair.packed[np.newaxis]
+    columns = ordered.T.copy()
     totals = np.empty((resamples, len(columns)))
     for part, places in _draw_places(clusters, seed, resamples):
         for number, column in enumerate(columns):
             # All places exist, and not to check them takes half the time.
             totals[part, number] = column.take(places, mode="clip").sum(axis=1)
-    yield totals if pair is None else pair.unpack(totals[:, 0])
-
-
-def _multiply(weights: Floats, sums: Floats) -> Floats:
-    """Multiply weights by the sums of clusters, of which most columns may be empty.
-
-    Where the totals are exact in any order, only what is not 0 is added.
-    """
-    if not _are_exact(sums[np.newaxis])[0]:
-        return np.asarray(weights @ sums, np.float64)
-    from scipy.sparse import csr_array
-
-    return np.asarray((csr_array(sums.T) @ weights.T).T, np.float64)
+    yield totals
 
 
 def resample_ratios(
@@ -308,34 +295,6 @@ def divide_columns(sums: Floats) -> Floats:
 def sort_clusters(sums: Floats) -> Floats:
     """Sort clusters by their sums, so that figures do not depend on their order."""
     return np.asarray(sums[np.lexsort(sums.T)], np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class _PackedPair:
-    """Two columns of whole numbers as the high and low digits of one, to be summed at once."""
-
-    packed: Floats
-    base: float
-    offset: Floats
-    """What the totals of as many rows as there are lack in each column."""
-
-    @classmethod
-    def pack(cls, columns: Floats) -> "_PackedPair | None":
-        """Pack two columns; None if their totals would not be exact."""
-        if columns.shape[1] != 2 or not np.array_equal(columns, np.rint(columns)):
-            return None
-        rows, low = len(columns), columns.min(axis=0)
-        raised = columns - low
-        most = rows * raised.max(axis=0)
-        base = 2.0 ** math.ceil(math.log2(most[0] + 1))
-        if not base * (most[1] + 1) < _EXACT:
-            return None
-        return cls(raised[:, 0] + base * raised[:, 1], base, rows * low)
-
-    def unpack(self, totals: Floats) -> Floats:
-        """Return the totals of both columns."""
-        high = np.floor(totals / self.base)
-        return np.stack([totals - self.base * high, high], axis=1) + self.offset
 
 
 def draw_weights(

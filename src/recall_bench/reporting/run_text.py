@@ -6,7 +6,6 @@ It fits 80 columns and more.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from recall_bench.core.event import FeedFailed
 from recall_bench.core.plain_text import (
     NO_DATA,
     WIDTH,
@@ -16,7 +15,7 @@ from recall_bench.core.plain_text import (
     format_quantity,
     join_words,
 )
-from recall_bench.core.plan import ImportCard, Ingest, Plan
+from recall_bench.core.plan import Ingest, Plan
 from recall_bench.core.scenario import BOUNDARY, DIFFICULTIES, Disclosure, Item
 from recall_bench.engine.runs.output_paths import LABELS
 from recall_bench.engine.runs.run_folder import RunFolder
@@ -27,7 +26,6 @@ from recall_bench.engine.runs.summary import (
     Summary,
     list_names,
 )
-from recall_bench.metrics.marks import TrialTally
 from recall_bench.reporting.formats import (
     SMALL_MARK,
     format_card,
@@ -182,20 +180,6 @@ def _render_header(
         yield from format_fact(label, words, width=width)
 
 
-def _list_origin_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
-    """Where answers come from if they were not all asked in this run."""
-    plan = folder.plan
-    if plan.answers_from is not None:
-        yield (
-            "Answers",
-            f"recorded under plan {plan.answers_from[:_DIGEST_LENGTH]}, judged again here",
-        )
-    if plan.imported is not None:
-        yield "Imported", _describe_import(plan.imported)
-    if folder.part is not None:
-        yield "Part", f"{folder.part} of the plan; the rest is not asked here"
-
-
 def list_run_facts(
     folder: RunFolder, summary: Summary, means: "RunEstimates"
 ) -> Iterator[tuple[str, str]]:
@@ -205,49 +189,100 @@ def list_run_facts(
         yield "", STUB_WARNING
     yield "System", format_card(plan.system)
     yield from list_system_facts(folder)
+    yield from _list_judging_facts(folder, summary)
+    digests = {"dataset": plan.dataset_digest, "questions": plan.questions_digest}
+    digests["plan"] = plan.digest
+    cut = (f"{name} {digest[:_DIGEST_LENGTH]}" for name, digest in digests.items())
+    yield "Digests", " · ".join(cut)
+    yield "Code", ", ".join(folder.codes)
+    yield from _list_plan_facts(plan, summary.questions)
+    yield from _list_course_facts(folder, summary)
+    if summary.disclosures:
+        yield "Disclosure", _describe_disclosures(means)
+    yield from list_boundary_facts(summary.boundary)
+
+
+def _list_judging_facts(folder: RunFolder, summary: Summary) -> Iterator[tuple[str, str]]:
+    """Who judged, what it cost, and where answers come from if not all were asked here."""
+    plan = folder.plan
     yield "Judge", _describe_judges(plan)
     if plan.other_judges:
-        yield "Judges", _describe_sensitivity(folder)
+        # Lazy: agreement needs numpy.
+        from recall_bench.reporting.judge_text import describe_range
+        from recall_bench.reporting.trial_scores import measure_judges
+
+        sensitivity = measure_judges(folder)
+        yield "Judges", NO_DATA if sensitivity is None else describe_range(sensitivity)
     if rubrics := describe_rubrics(plan.judge, plan.appellate):
         yield "Rubrics", rubrics
     if plan.appellate is not None:
         yield "Reviews", describe_reviews(summary.reviews, plan, summary.overall)
     if not summary.costs.is_free:
         yield "Cost", describe_costs(summary.costs)
-    yield from _list_origin_facts(folder)
-    yield "Digests", _describe_digests(plan)
-    yield "Code", ", ".join(folder.codes)
-    if plan.dataset is None:
-        yield "Personas", describe_personas(plan)
-        yield "Checkpoints", _describe_checkpoints(plan)
-    else:
-        yield "Dataset", f"{plan.dataset.name}, by {plan.dataset.protocol}"
-        names = join_words([card.id for card in plan.scenarios], most=_MAX_NAMES)
-        yield "Histories", f"{len(plan.scenarios):,}: {names}"
-    where = "in the dataset" if plan.imported is None else "put"
-    yield "Questions", f"{summary.questions} {where}{_describe_sampling(plan)}"
-    yield "Trials", _describe_counts(summary.overall)
-    yield "Lifecycle", _describe_lifecycle(plan)
+    if plan.answers_from is not None:
+        origin = f"recorded under plan {plan.answers_from[:_DIGEST_LENGTH]}"
+        yield "Answers", f"{origin}, judged again here"
+    if (card := plan.imported) is not None:
+        words = [str(card), *(repair.said for repair in card.repairs)]
+        if card.reconstructed:
+            words.append("pieced together from logs after the run was killed")
+        yield "Imported", " · ".join(words)
+    if folder.part is not None:
+        yield "Part", f"{folder.part} of the plan; the rest is not asked here"
+
+
+def _list_course_facts(folder: RunFolder, summary: Summary) -> Iterator[tuple[str, str]]:
+    """How it went: trials, lifecycle, time and failures."""
+    plan, tally = folder.plan, summary.overall
     yield (
-        "Started",
-        f"{folder.started:%Y-%m-%d %H:%M:%S} UTC, took {format_duration(folder.active_s)}",
+        "Trials",
+        (
+            f"{tally.owed} owed · {tally.judged} judged · {tally.not_answered} not answered · "
+            f"{tally.not_judged} not judged · {tally.open} open"
+        ),
     )
+    copies = f" · {plan.copies} copies share the questions" if plan.copies > 1 else ""
+    fed = "" if plan.ingest is Ingest.DAYS else f" · fed {plan.ingest.value}"
+    calendar = f"seed {plan.seed} · calendar from {plan.calendar.value}"
+    yield "Lifecycle", f"{plan.lifecycle.value}{copies} · {calendar}{fed}"
+    started = f"{folder.started:%Y-%m-%d %H:%M:%S} UTC"
+    yield "Started", f"{started}, took {format_duration(folder.active_s)}"
     if folder.executors != ("one process",):
         yield "Executor", ", then ".join(folder.executors)
     if summary.faults:
-        yield (
-            "Failures",
-            " · ".join(
-                f"{count} × {kind}, first: {folder.fault_examples[kind]}"
-                for kind, count in summary.faults.items()
-            ),
+        faults = (
+            f"{count} × {kind}, first: {folder.fault_examples[kind]}"
+            for kind, count in summary.faults.items()
         )
-    for persona in summary.personas:
-        for failure in persona.feed_failures:
-            yield "Feed failed", _describe_feed_failure(failure)
-    if summary.disclosures:
-        yield "Disclosure", _describe_disclosures(means)
-    yield from list_boundary_facts(summary.boundary)
+        yield "Failures", " · ".join(faults)
+    for failure in (f for persona in summary.personas for f in persona.feed_failures):
+        day = "" if failure.day is None else f", day {failure.day}"
+        message = failure.message[:_MAX_MESSAGE] + "…" * (len(failure.message) > _MAX_MESSAGE)
+        place = f"{failure.scenario} at {failure.checkpoint}{day} ({failure.stage})"
+        yield "Feed failed", f"{place}: {failure.fault}: {message}"
+
+
+def _list_plan_facts(plan: Plan, questions: int) -> Iterator[tuple[str, str]]:
+    """The histories, the checkpoints and the questions."""
+    if plan.dataset is None:
+        yield "Personas", describe_personas(plan)
+        labels = [checkpoint.label for checkpoint in plan.checkpoints]
+        names = labels if len(labels) <= _MAX_LABELS else [*labels[:3], "…", *labels[-2:]]
+        dry_run = " (dry run: the first)" if plan.dry_run else ""
+        yield "Checkpoints", f"{len(labels)}: {', '.join(names)}{dry_run}"
+    else:
+        yield "Dataset", f"{plan.dataset.name}, by {plan.dataset.protocol}"
+        names_shown = join_words([card.id for card in plan.scenarios], most=_MAX_NAMES)
+        yield "Histories", f"{len(plan.scenarios):,}: {names_shown}"
+    words = f"{questions} {'in the dataset' if plan.imported is None else 'put'}"
+    if plan.sample is not None:
+        words += f" · at most {plan.sample} older ones a checkpoint"
+    if plan.repeats > 1:
+        words += f" · each asked {plan.repeats} times"
+    if plan.dataset is None:
+        groups = "on" if plan.groups_enabled else "off (--groups-enabled asks them)"
+        words += f" · group questions {groups}"
+    yield "Questions", words
 
 
 def _render_persona(
@@ -327,35 +362,6 @@ def _describe_judges(plan: Plan) -> str:
     return words
 
 
-def _describe_sensitivity(folder: RunFolder) -> str:
-    # Lazy: agreement needs numpy.
-    from recall_bench.reporting.judge_text import describe_range
-    from recall_bench.reporting.trial_scores import measure_judges
-
-    sensitivity = measure_judges(folder)
-    return NO_DATA if sensitivity is None else describe_range(sensitivity)
-
-
-def _describe_import(card: ImportCard) -> str:
-    words = [str(card), *(repair.said for repair in card.repairs)]
-    if card.reconstructed:
-        words.append("pieced together from logs after the run was killed")
-    return " · ".join(words)
-
-
-def _describe_digests(plan: Plan) -> str:
-    digests = plan.dataset_digest, plan.questions_digest, plan.digest
-    dataset, questions, whole = (digest[:_DIGEST_LENGTH] for digest in digests)
-    return f"dataset {dataset} · questions {questions} · plan {whole}"
-
-
-def _describe_counts(tally: TrialTally) -> str:
-    return (
-        f"{tally.owed} owed · {tally.judged} judged · {tally.not_answered} not answered · "
-        f"{tally.not_judged} not judged · {tally.open} open"
-    )
-
-
 def describe_personas(plan: Plan) -> str:
     """The personas by name, and the seed that they were drawn from, if any."""
     names = f"{len(plan.scenarios)}: {', '.join(card.id for card in plan.scenarios)}"
@@ -363,28 +369,6 @@ def describe_personas(plan: Plan) -> str:
         return names
     seed = plan.world.seed or f"a secret seed that {plan.world.commitment[:12]} commits to"
     return f"{names}, drawn from {'seed ' if plan.world.seed else ''}{seed}"
-
-
-def _describe_checkpoints(plan: Plan) -> str:
-    labels = [checkpoint.label for checkpoint in plan.checkpoints]
-    names = labels if len(labels) <= _MAX_LABELS else [*labels[:3], "…", *labels[-2:]]
-    return f"{len(labels)}: {', '.join(names)}" + (" (dry run: the first)" if plan.dry_run else "")
-
-
-def _describe_sampling(plan: Plan) -> str:
-    words = "" if plan.sample is None else f" · at most {plan.sample} older ones a checkpoint"
-    words += f" · each asked {plan.repeats} times" if plan.repeats > 1 else ""
-    if plan.dataset is not None:
-        return words
-    groups = "on" if plan.groups_enabled else "off (--groups-enabled asks them)"
-    return f"{words} · group questions {groups}"
-
-
-def _describe_lifecycle(plan: Plan) -> str:
-    words = plan.lifecycle.value
-    words += f" · {plan.copies} copies share the questions" if plan.copies > 1 else ""
-    words += f" · seed {plan.seed} · calendar from {plan.calendar.value}"
-    return words if plan.ingest is Ingest.DAYS else f"{words} · fed {plan.ingest.value}"
 
 
 def _describe_difficulties(means: "RunEstimates", persona: str) -> str:
@@ -417,22 +401,11 @@ def _describe_disclosures(means: "RunEstimates", persona: str | None = None) -> 
 
 
 def _get_disclosure(item: Item) -> str | None:
-    expected = item.truth.disclosure if item.truth.category == BOUNDARY else None
-    return None if expected is None else expected.value
+    disclosure = item.truth.disclosure if item.truth.category == BOUNDARY else None
+    return None if disclosure is None else disclosure.value
 
 
 def _format_mean(estimate: "Estimate | None") -> str:
     if estimate is None:
         return NO_DATA
     return f"{format_points(estimate, digits=0)} over {_count_questions(estimate)}"
-
-
-def _describe_feed_failure(failure: FeedFailed) -> str:
-    day = "" if failure.day is None else f", day {failure.day}"
-    message = failure.message
-    if len(message) > _MAX_MESSAGE:
-        message = message[:_MAX_MESSAGE] + "…"
-    return (
-        f"{failure.scenario} at {failure.checkpoint}{day} ({failure.stage}): "
-        f"{failure.fault}: {message}"
-    )
