@@ -43,6 +43,10 @@ class Language(msgspec.Struct, frozen=True, kw_only=True):
     comma: str = ", "
     prefixes: str = ""
     """A pattern of what may be attached before a word."""
+    marks: tuple[str, ...] = ()
+    """Lines of frequent words, for languages that are written with Latin letters."""
+    english_marks: tuple[str, ...] = ()
+    """Lines of frequent English words that the language has as well."""
 
 
 LANGUAGE_CODES = ("en", "de", "es", "ja", "ar")

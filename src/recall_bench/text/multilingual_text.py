@@ -9,6 +9,7 @@ import re
 import unicodedata
 from functools import cache
 
+from recall_bench.text.languages import get_language, list_foreign_languages
 from recall_bench.text.multilingual_cues import OPENERS, translate_cues
 from recall_bench.text.multilingual_values import (
     normalise_multilingual_values,
@@ -23,26 +24,9 @@ _JAPANESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _ARABIC = re.compile(r"[\u0621-\u064a]")
 _WORD = re.compile(r"[^\W\d_]+")
 _MARKS = {
-    "de": frozenset(
-        """
-        aber alle als am ans auch auf aus bei beim bis da das dass dem den der des dich die dir
-        doch du ein eine einem einen einer eines er es für ganz geht haben hat hatte heute ich
-        ihm ihn ihr im ins inzwischen ist ja je jetzt kein keine kostet kostete mehr mich mir
-        mit nach nein nicht nichts noch nur oder sein seine sich sie sind steht uhr um und uns
-        unser unsere unseren verdient vom von vor wann war waren warum weil welche welchem
-        welchen welcher wem wen wer werden wie wieder wir wird wo wurde wurden zu zuletzt zum
-        zur zusammen über
-        """.split()
-    ),
-    "es": frozenset(
-        """
-        ahora al antes aún cada como con cuando cuesta cuál cuándo cuánta cuántas cuánto cuántos
-        cómo de del desde dijo donde dónde el ella en entre era es esa ese eso esta este esto está
-        están fue ha hace hay hemos hoy la las le les lo los mañana mi muy más ni nos o para pero
-        nada por porque que quien quién qué se según ser si sin sobre solo son su sus sí también
-        tiene un una unos y ya
-        """.split()
-    ),
+    language.code: frozenset(" ".join(language.marks).split())
+    for language in list_foreign_languages()
+    if language.marks
 }
 """Frequent words of the languages that are written with Latin letters."""
 _ALSO_ENGLISH = frozenset("alle beim como para solo".split())
@@ -54,19 +38,8 @@ FOREIGN_STOPWORDS = frozenset(
     if len(word) > _SHORT and word not in _ALSO_ENGLISH
 )
 """Words without content in German and Spanish, without accents, and without English words."""
-_ENGLISH = frozenset(
-    """
-    a about after all also an and any are as at be because been before but by can did do does for
-    from had has have he her him his how i if in into is it its my no not of on or our she so than
-    that the their them then there they this to was we were what when where which who why will with
-    would you your
-    """.split()
-)
-
-_SHARED = {
-    "de": frozenset("all also am an has in so was will".split()),
-    "es": frozenset("a as has he me no".split()),
-}
+_ENGLISH = frozenset(" ".join(get_language("en").marks).split())
+_SHARED = {code: frozenset(" ".join(get_language(code).english_marks).split()) for code in _MARKS}
 """English words that the language has as well."""
 _PLAIN_MARKS = frozenset(
     word.encode() for marks in _MARKS.values() for word in marks if word.isascii()
