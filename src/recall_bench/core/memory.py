@@ -201,24 +201,14 @@ class MemorySystem(Protocol):
         """Release everything the system holds. Called once, after the last memory."""
 
 
-@runtime_checkable
-class WorkerLimitedSystem(Protocol):
-    """A system that limits the number of workers.
-
-    The limit is not on its card: it changes no answer, so a run can resume when it changes.
-    """
-
-    @property
-    def max_shards(self) -> int | None:
-        """How many workers may have memories open in it at once; None for no limit."""
-
-
 def get_worker_limit(system: MemorySystem) -> int | None:
     """Return how many workers may have memories open in a system at once; None for no limit.
 
-    A system of which every worker makes its own has no limit.
+    A system says so by `max_shards`; one of which every worker makes its own has no limit. It is
+    not on its card: it changes no answer, so a run can resume when it changes.
     """
-    return system.max_shards if isinstance(system, WorkerLimitedSystem) else None
+    limit: int | None = getattr(system, "max_shards", None)
+    return limit
 
 
 @runtime_checkable
@@ -330,21 +320,13 @@ class StoredEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
     day: int | None = None
 
 
-@runtime_checkable
-class OfferingSystem(Protocol):
-    """A system with optional parts of the contract.
+def list_offers(system: MemorySystem) -> frozenset[Offer]:
+    """Return the optional parts of the contract that a system has, by its `offers`.
 
     They are not on its card: they change no answer.
     """
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        """The optional parts that its memories have."""
-
-
-def list_offers(system: MemorySystem) -> frozenset[Offer]:
-    """Return the optional parts of the contract that a system offers."""
-    return system.offers if isinstance(system, OfferingSystem) else frozenset()
+    offers: frozenset[Offer] = getattr(system, "offers", frozenset())
+    return offers
 
 
 @runtime_checkable

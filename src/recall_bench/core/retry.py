@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import UTC, datetime
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from typing import Self, TypeVar
 
 import anyio
 
@@ -94,18 +94,10 @@ WAIT_MARGIN_S = 30.0
 """Added to the time that a callee waits, so that it ends its waiting itself."""
 
 
-@runtime_checkable
-class DeferredReplySource(Protocol):
-    """A model, judge or reader whose reply may come later, as a file."""
-
-    @property
-    def wait_s(self) -> float:
-        """How long a call may wait for its reply; 0 if it does not wait."""
-
-
 def get_wait_s(callee: object) -> float:
-    """How long the callee may wait for a reply that comes as a file."""
-    return callee.wait_s if isinstance(callee, DeferredReplySource) else 0.0
+    """How long a model, judge or reader may wait for a reply that comes as a file; often 0."""
+    wait_s: float = getattr(callee, "wait_s", 0.0)
+    return wait_s
 
 
 def extend_limit(seconds: float, callee: object) -> float:
