@@ -268,7 +268,8 @@ async def feed_and_pack(
         try:
             for point in due:
                 await fed.feed_until(point)
-                while sum(1 for _ in place.iterdir()) >= unit.ahead:  # noqa: ASYNC110 - another process removes them
+                # The driver removes those that were asked; another process has no event.
+                while sum(1 for _ in place.iterdir()) >= unit.ahead:  # noqa: ASYNC110
                     await anyio.sleep(_POLL_S)
                 save = partial(snapshots.save, fed.memory)
                 token = await call_in_time("snapshot", save, run=run, point=point)
