@@ -50,7 +50,6 @@ class PassageTracer:
         self._sure: dict[tuple[str, _Place], int] = {}
         self._likely: dict[tuple[str, _Place], _Place] = {}
         self._likely_fed = 0
-        self._spans: dict[tuple[str, int], TextRange | None] = {}
         self._sessions: dict[int, frozenset[str | None]] = {}
 
     def trace(self, passage: Passage, until: int) -> Passage:
@@ -112,13 +111,7 @@ class PassageTracer:
         place = None if passage.day is None else self._by_day.get(passage.day)
         if place is None or self._episodes[place].turns:
             return None
-        key = passage.text, place
-        span = self._spans.get(key)
-        if span is None and key not in self._spans:
-            if len(self._spans) >= CACHE_SIZE:
-                self._spans.clear()
-            span = self._spans[key] = find_range(passage.text, self._episodes[place])
-        return span
+        return find_range(passage.text, self._episodes[place])
 
     def _find_claim(self, passage: Passage, fed: int) -> _Place:
         """Find the episode the system names, by id or else by day, if it was fed."""
@@ -204,6 +197,7 @@ TextRange = tuple[int, int]
 """From the first character to the one after the last."""
 
 
+@lru_cache(maxsize=8192)
 def find_range(text: str, episode: Episode) -> TextRange | None:
     """Find the range of a passage in the text of its episode; None if it is no quotation.
 
