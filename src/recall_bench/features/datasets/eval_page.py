@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -44,16 +45,6 @@ def render_page(report: EvalReport) -> str:
 def render_summary(report: EvalReport) -> str:
     """The figures that come first, all together and by category, as text for a terminal."""
     return "\n".join(_EvalPage(report).render_summary())
-
-
-@dataclass(frozen=True, slots=True)
-class _RankingFigure:
-    """A figure of a ranking, by the parts of its name."""
-
-    level: str
-    family: str
-    at: int
-    is_tokens: bool
 
 
 class _EvalPage:
@@ -193,43 +184,39 @@ class _EvalPage:
         return _format_mean(_find_figures(control.groups, ALL), name)
 
     def _render_ranking(self, level: str) -> Iterator[str]:
-        names = {
-            name: _RankingFigure(found[1], found[2], int(found[3]), found[4] is not None)
-            for name in self._figures
-            if (found := _RANKING.fullmatch(name)) and found[1] == level
-        }
-        if not names:
+        families: dict[str, list[tuple[str, int, bool]]] = {}
+        for name in self._figures:
+            if (parts := _RANKING.fullmatch(name)) and parts[1] == level:
+                cutoff = int(parts[3]), parts[4] is not None
+                families.setdefault(parts[2], []).append((name, *cutoff))
+        if not families:
             return
         yield f"## What was found: {level}s"
-        yield self._render_by_place(names, is_tokens=False)
-        whole = [name for name, part in names.items() if part.family in ("mrr", "map")]
+        yield self._render_by_place(level, families, is_tokens=False)
+        whole = [self._figures[name] for f in ("mrr", "map") for name, *_ in families.get(f, ())]
         if whole:
-            yield ", ".join(map(self._describe_figure, whole)) + "."
-        budgeted = self._render_by_place(names, is_tokens=True)
+            yield ", ".join(map(_describe_figure, whole)) + "."
+        budgeted = self._render_by_place(level, families, is_tokens=True)
         if budgeted:
             yield f"Within a token budget, and {self._report.request['top_k']} passages:"
             yield budgeted
 
-    def _describe_figure(self, name: str) -> str:
-        found = self._figures[name]
-        return f"{name} {_format_number(found.mean)} (random {_format_number(found.chance)})"
-
-    def _render_by_place(self, names: Mapping[str, _RankingFigure], *, is_tokens: bool) -> str:
+    def _render_by_place(
+        self, level: str, families: Mapping[str, list[tuple[str, int, bool]]], *, is_tokens: bool
+    ) -> str:
         """A row for each family, with its floors below it, and a column for each cutoff."""
-        parts = [
-            part
-            for part in names.values()
-            if part.is_tokens is is_tokens and part.family in _RANKED
-        ]
-        if not parts:
-            return ""
-        level, suffix = parts[0].level, "tok" if is_tokens else ""
-        places = sorted({part.at for part in parts})
-        families = sorted({part.family for part in parts}, key=_RANKED.index)
-        keywords = [each for each in self._controls if each.name == BM25_CONTROL]
+        ranked = {
+            family: sorted(at for _, at, of_tokens in families[family] if of_tokens is is_tokens)
+            for family in _RANKED
+            if family in families
+        }
+        places = sorted({at for cutoffs in ranked.values() for at in cutoffs})
+        suffix = "tok" if is_tokens else ""
+        keywords = [control for control in self._controls if control.name == BM25_CONTROL]
         rows = [
             row
-            for family in families
+            for family, cutoffs in ranked.items()
+            if cutoffs
             for row in self._render_rows(
                 family, [f"{level} {family}@{k}{suffix}" for k in places], keywords
             )
@@ -240,25 +227,23 @@ class _EvalPage:
         self, family: str, names: Sequence[str], controls: Sequence[ControlReport]
     ) -> Iterator[_Row]:
         """One family's figures, and what there is below and above them."""
-        found = [self._figures.get(name) for name in names]
-        yield [
-            f"**{family}**",
-            *(f"**{_format_number(each.mean if each else None)}**" for each in found),
-        ]
-        yield ["random", *(_format_number(each.chance if each else None) for each in found)]
+        figures = [self._figures.get(name) for name in names]
+        means = [_format_number(figure.mean if figure else None) for figure in figures]
+        yield [f"**{family}**", *(f"**{mean}**" for mean in means)]
+        yield ["random", *(_format_number(figure.chance if figure else None) for figure in figures)]
         for control in controls:
-            figures = _find_figures(control.groups, ALL)
-            if any(name in figures for name in names):
-                yield [control.name, *(_format_mean(figures, name) for name in names)]
-        best = [each.ceiling if each else None for each in found]
+            known = _find_figures(control.groups, ALL)
+            if any(name in known for name in names):
+                yield [control.name, *(_format_mean(known, name) for name in names)]
+        best = [figure.ceiling if figure else None for figure in figures]
         if any(value is not None and value < 1 for value in best):
             yield ["best possible", *map(_format_number, best)]
 
     def _render_layers(self) -> Iterator[str]:
-        found = [parts for name in self._figures if (parts := _LAYERED.fullmatch(name))]
-        if not found:
+        matches = [match for name in self._figures if (match := _LAYERED.fullmatch(name))]
+        if not matches:
             return
-        places = sorted({int(parts[2]) for parts in found})
+        places = sorted({int(match[2]) for match in matches})
         rows = [
             row
             for layer in ("snippet_r", "document_r")
@@ -288,29 +273,28 @@ class _EvalPage:
         yield _render_table(*_drop_blank_columns(head, rows))
         if self._report.longest_option is not None:
             yield (
-                "Naming the longest option, unread, gets "
+                f"Naming the longest option, unread, gets "
                 f"{_format_number(self._report.longest_option)} of these questions: less than that "
                 "says nothing of a memory."
             )
 
     def _render_abstentions(self) -> Iterator[str]:
-        having = {self._report.system.name: self._report.abstention}
-        having |= {each.name: each.abstention for each in self._controls}
-        known = {name: each for name, each in having.items() if each is not None}
-        if not known or not any(each.unanswerable for each in known.values()):
-            return
-        yield "## Knowing what is not known"
-        head = ["", "unanswerable: abstained", "answerable: abstained", "fell for the trap"]
+        counts = {self._report.system.name: self._report.abstention}
+        counts |= {control.name: control.abstention for control in self._controls}
         rows = [
             [
                 name,
-                _format_share(each.abstained, each.unanswerable),
-                _format_share(each.wrongly_abstained, each.answerable),
-                _format_share(each.fell_for_trap, each.traps),
+                _format_share(count.abstained, count.unanswerable),
+                _format_share(count.wrongly_abstained, count.answerable),
+                _format_share(count.fell_for_trap, count.traps),
             ]
-            for name, each in known.items()
+            for name, count in counts.items()
+            if count is not None
         ]
-        yield _render_table(head, rows)
+        if any(count.unanswerable for count in counts.values() if count is not None):
+            yield "## Knowing what is not known"
+            head = ["", "unanswerable: abstained", "answerable: abstained", "fell for the trap"]
+            yield _render_table(head, rows)
 
     def _render_categories(self) -> Iterator[str]:
         if (table := self._tabulate_categories()).rows:
@@ -325,11 +309,12 @@ class _EvalPage:
             return make_table((), ())
         rows = []
         for group in self._report.groups:
-            row = [f"{group.name} ({group.questions:,})"]
-            for name in names:
-                found = group.figures.get(name)
-                row.append(_DASH if found is None else _format_over_chance(found, group.questions))
-            rows.append(row)
+            figures = [group.figures.get(name) for name in names]
+            cells = [
+                _DASH if figure is None else _format_over_chance(figure, group.questions)
+                for figure in figures
+            ]
+            rows.append([f"{group.name} ({group.questions:,})", *cells])
         return make_table(["", *names], rows)
 
     def _render_protocol(self) -> Iterator[str]:
@@ -358,29 +343,27 @@ class _EvalPage:
     def _render_run(self) -> Iterator[str]:
         report, service = self._report, self._report.service
         yield "## What ran"
-        rows: list[_Row] = [
-            ["system", format_card(report.system)],
-            ["its settings", _format_settings(report.system.config)],
-            [
-                "reader",
-                _DASH if report.reader is None else format_card(report.reader, report.reader.model),
-            ],
-            [
-                "judge",
-                _DASH if report.judge is None else format_card(report.judge, report.judge.model),
-            ],
-            ["asked for", _format_settings(report.request)],
-            ["took in everything in", format_seconds(service.ingest_s)],
-            [
-                "answered in",
-                f"{_format_ms(service.p50_ms)} (half), {_format_ms(service.p95_ms)} (95 %)",
-            ],
-            ["delivered a question", _format_delivery(report)],
-            ["machine", ", ".join(f"{k} {v}" for k, v in report.environment.items())],
-            ["harness", ", ".join(report.code)],
-            ["plan", f"`{report.plan_digest[:12]}`"],
-        ]
+        half, most = _format_ms(service.p50_ms), _format_ms(service.p95_ms)
+        facts = {
+            "system": format_card(report.system),
+            "its settings": _format_settings(report.system.config),
+            "reader": report.reader and format_card(report.reader, report.reader.model),
+            "judge": report.judge and format_card(report.judge, report.judge.model),
+            "asked for": _format_settings(report.request),
+            "took in everything in": format_seconds(service.ingest_s),
+            "answered in": f"{half} (half), {most} (95 %)",
+            "delivered a question": _format_delivery(report),
+            "machine": ", ".join(f"{k} {v}" for k, v in report.environment.items()),
+            "harness": ", ".join(report.code),
+            "plan": f"`{report.plan_digest[:12]}`",
+        }
+        rows = [[name, words or _DASH] for name, words in facts.items()]
         yield _render_table(["", ""], rows)
+
+
+def _describe_figure(figure: EvalEstimate) -> str:
+    mean, chance = _format_number(figure.mean), _format_number(figure.chance)
+    return f"{figure.name} {mean} (random {chance})"
 
 
 def _describe_layers(report: EvalReport, lead: str) -> str:
@@ -439,19 +422,16 @@ def _format_delivery(report: EvalReport) -> str:
     service = report.service
     if service.passages is None or service.tokens is None:
         return _DASH
-    traced = (
-        ""
-        if service.traced is None
-        else f"; {format_number(100 * service.traced, 0)}% traced to a session"
-    )
+    passages = format_number(service.passages, 1)
+    words = f"{passages} passages, about {service.tokens:,.0f} tokens"
+    if service.traced is not None:
+        words += f"; {format_number(100 * service.traced, 0)}% traced to a session"
     if service.traced_to_turn is not None:
-        traced += f", {format_number(100 * service.traced_to_turn, 0)}% to turns"
+        words += f", {format_number(100 * service.traced_to_turn, 0)}% to turns"
     if service.summaries:
         share = format_number(100 * service.summaries, 0)
-        traced += f"; {share}% are summaries, which count for no session"
-    return (
-        f"{format_number(service.passages, 1)} passages, about {service.tokens:,.0f} tokens{traced}"
-    )
+        words += f"; {share}% are summaries, which count for no session"
+    return words
 
 
 def _render_table(head: Sequence[str], rows: Sequence[_Row]) -> str:
@@ -481,9 +461,12 @@ def write_report(report: EvalReport, reports: Path) -> Path:
     name = report.dataset.name
     content = msgspec.json.format(msgspec.json.encode(report), indent=1)
     try:
-        if (known := _find_known(place, name, content)) is not None:
-            return known
-        folder = _make_next_folder(place)
+        numbers = _list_numbers(place)
+        for number in numbers:
+            path = place / f"run-{number}" / f"{name}.json"
+            if path.is_file() and path.read_bytes() == content:
+                return path.parent
+        folder = _make_next_folder(place, max(numbers, default=0) + 1)
         with (
             AtomicFile(folder / f"{name}.md") as page,
             AtomicFile(folder / f"{name}.json") as record,
@@ -500,29 +483,19 @@ def write_report(report: EvalReport, reports: Path) -> Path:
     return folder
 
 
-def _find_known(place: Path, name: str, content: bytes) -> Path | None:
-    for number in sorted(_list_numbers(place), reverse=True):
-        path = place / f"run-{number}" / f"{name}.json"
-        if path.is_file() and path.read_bytes() == content:
-            return path.parent
-    return None
-
-
 def _list_numbers(place: Path) -> list[int]:
-    if not place.is_dir():
-        return []
-    found = (_RUN.fullmatch(path.name) for path in place.iterdir())
-    return [int(each[1]) for each in found if each]
+    """The numbers of the runs that are reported there, the highest first."""
+    names = [path.name for path in place.iterdir()] if place.is_dir() else []
+    return sorted(
+        (int(match[1]) for name in names if (match := _RUN.fullmatch(name))), reverse=True
+    )
 
 
-def _make_next_folder(place: Path) -> Path:
+def _make_next_folder(place: Path, number: int) -> Path:
     """A folder that did not exist before; another process may be at the same thing."""
-    number = max(_list_numbers(place), default=0)
     while True:
-        number += 1
-        folder = place / f"run-{number}"
-        try:
+        with suppress(FileExistsError):
+            folder = place / f"run-{number}"
             folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        return folder
+            return folder
+        number += 1
