@@ -102,9 +102,9 @@ def write_bundle(path: Path, manifest: BundleManifest, folder: Path) -> None:
     if size > _MAX_BYTES:
         raise _make_size_error(folder, f"has {size / 1e9:.1f} GB", f"{_MAX_BYTES / 1e9:.1f} GB")
     if len(content) > _MAX_MANIFEST:
-        found = f"its manifest has {len(content) / 1e6:.0f} MB"
-        raise _make_size_error(folder, found, f"one of {_MAX_MANIFEST / 1e6:.0f} MB")
-    compressor = lzma.LZMACompressor(filters=[dict(each) for each in _FILTERS])
+        problem = f"its manifest has {len(content) / 1e6:.0f} MB"
+        raise _make_size_error(folder, problem, f"one of {_MAX_MANIFEST / 1e6:.0f} MB")
+    compressor = lzma.LZMACompressor(filters=[dict(filter_) for filter_ in _FILTERS])
     written = 0
     with AtomicFile(path) as file:
 
@@ -124,8 +124,8 @@ def write_bundle(path: Path, manifest: BundleManifest, folder: Path) -> None:
         write(bytes(2 * _BLOCK))
         store(compressor.flush())
         if size > _limit_expansion(written):
-            found = f"would expand {size // written:,} times when it is opened"
-            raise _make_size_error(folder, found, f"{_MAX_RATIO} times")
+            problem = f"would expand {size // written:,} times when it is opened"
+            raise _make_size_error(folder, problem, f"{_MAX_RATIO} times")
         file.commit()
 
 
@@ -212,14 +212,14 @@ class _BundleReader:
             if self._decompressor.needs_input and not fed:
                 return b""
             try:
-                found = self._decompressor.decompress(fed, _CHUNK)
+                expanded = self._decompressor.decompress(fed, _CHUNK)
             except (lzma.LZMAError, EOFError) as error:
                 raise self.make_error(f"cannot be decompressed ({error})") from error
-            self._left -= len(found)
+            self._left -= len(expanded)
             if self._left < 0:
                 raise self.make_error("expands to more than a run can be")
-            if found:
-                return found
+            if expanded:
+                return expanded
         return b""
 
     def make_error(self, problem: str) -> DataError:
@@ -301,13 +301,13 @@ def _read_header(reader: _BundleReader, name: str) -> int:
 
 
 def _unpack_member(reader: _BundleReader, card: FileCard, path: Path) -> None:
-    digest, left, lines = sha256(), card.bytes, _LineLimit(path)
+    digest, remaining, lines = sha256(), card.bytes, _LineLimit(path)
     with path.open("xb") as file:
-        while left:
-            chunk = lines.check(reader.read(min(left, _CHUNK)))
+        while remaining:
+            chunk = lines.check(reader.read(min(remaining, _CHUNK)))
             digest.update(chunk)
             file.write(chunk)
-            left -= len(chunk)
+            remaining -= len(chunk)
     reader.read(-card.bytes % _BLOCK)
     if digest.hexdigest() != card.sha256:
         raise reader.make_error(f"holds another {card.name} than its manifest says")

@@ -46,11 +46,11 @@ def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None
         write_canaries,
     )
 
-    kept = read_canaries(file) if file.exists() else ()
+    canaries = read_canaries(file) if file.exists() else ()
     tables = _read_runs(runs)
-    now = update_canaries(kept, tables)
+    now = update_canaries(canaries, tables)
     write_canaries(file, now, tables)
-    _print_watch(compare_canaries(tables, kept, file=str(file)), as_json=as_json)
+    _print_watch(compare_canaries(tables, canaries, file=str(file)), as_json=as_json)
     click.echo(f"{file}: {len(now):,} kept", err=True)
 
 

@@ -37,9 +37,9 @@ def new_command(personas: tuple[str, ...], arcs: str | None, out: Path) -> None:
     from recall_bench.stories.seeds import create_challenge, find_secret_file
 
     stories = choose_drawn_stories(Settings(personas=personas, arcs=arcs))
-    found = create_challenge(out, stories, get_version())
-    names = ", ".join(f"{story.persona} {story.arcs}" for story in found.stories)
-    click.echo(f"Challenge    {out}, to publish now: it commits to {found.commitment[:16]}…")
+    challenge = create_challenge(out, stories, get_version())
+    names = ", ".join(f"{story.persona} {story.arcs}" for story in challenge.stories)
+    click.echo(f"Challenge    {out}, to publish now: it commits to {challenge.commitment[:16]}…")
     click.echo(
         f"Seed         {find_secret_file(out)}, to keep secret until all participants have run"
     )
@@ -75,8 +75,8 @@ def reveal_command(challenge: Path) -> None:
     """Write the seed into the challenge's file, so that anyone can verify the runs."""
     from recall_bench.stories.seeds import reveal_challenge
 
-    found = reveal_challenge(challenge)
-    click.echo(f"Seed         {found.seed}, now in {challenge}: publish that file")
+    revelation = reveal_challenge(challenge)
+    click.echo(f"Seed         {revelation.seed}, now in {challenge}: publish that file")
     click.echo(f"Next         recall-bench challenge verify {challenge} RUN")
 
 
@@ -103,4 +103,4 @@ def verify_challenge_command(challenge: Path, runs: tuple[Path, ...], *, as_json
                 if len(runs) > 1
                 else render_verification(found)
             )
-    return _DIFFERS if any(found.has_differences for found in results.values()) else 0
+    return _DIFFERS if any(result.has_differences for result in results.values()) else 0

@@ -31,8 +31,8 @@ def verify_challenge(
             seed = read_secret(path)
             for story in challenge.stories:
                 draw_story(story, seed, building)
-        found = opened.verify(data=None, building=building)
-    return found.replace(checks=(check, *found.checks))
+        verification = opened.verify(data=None, building=building)
+    return verification.replace(checks=(check, *verification.checks))
 
 
 def _check_seed(challenge: Challenge, world: WorldCard | None) -> RunCheck:

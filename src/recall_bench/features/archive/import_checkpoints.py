@@ -39,25 +39,25 @@ def find_last_records(
     progress: Iterable[ProgressLine], faults: FaultCounts
 ) -> dict[Place, CheckpointRow]:
     """Find the last record of each checkpoint: a continued run may repeat some."""
-    found: dict[Place, CheckpointRow] = {}
+    rows: dict[Place, CheckpointRow] = {}
     headers, repeated, too_full = 0, set(), set()
     before: dict[str, int] = {}
     for line in progress:
         match line:
             case HeaderRow():
                 headers += 1
-                before = _find_furthest_days(found)
+                before = _find_furthest_days(rows)
             case CheckpointRow():
                 place = line.persona_id, line.range.label
-                if place in found:
+                if place in rows:
                     repeated.add(place)
                 elif line.range.days < before.get(line.persona_id, 0):
                     too_full.add(place)
-                found[place] = line
+                rows[place] = line
     faults.note("repeated-headers", max(0, headers - 1))
     faults.note("repeated-checkpoints", len(repeated))
     faults.note("too-full", len(too_full))
-    return found
+    return rows
 
 
 def _find_furthest_days(found: dict[Place, CheckpointRow]) -> dict[str, int]:
@@ -72,7 +72,7 @@ def place_rows(
     rows: Sequence[ReadLogRow], progress: Sequence[ProgressLine], faults: FaultCounts
 ) -> dict[Place, list[ReadLogRow]]:
     """Group the rows by checkpoint, of its last attempt; rows without one are counted."""
-    found: dict[Place, list[ReadLogRow]] = {}
+    logs: dict[Place, list[ReadLogRow]] = {}
     courses = {
         persona: _PersonaProgress(persona, progress) for persona in {r.persona_id for r in rows}
     }
@@ -80,17 +80,17 @@ def place_rows(
         faults.note("clocks", int(later.timestamp < earlier.timestamp))
     for row in rows:
         if row.checkpoint is not None:
-            found.setdefault((row.persona_id, row.checkpoint), []).append(row)
+            logs.setdefault((row.persona_id, row.checkpoint), []).append(row)
             continue
-        reached = courses[row.persona_id].find_checkpoint(row)
-        if reached is None:
+        checkpoint = courses[row.persona_id].find_checkpoint(row)
+        if checkpoint is None:
             faults.note("unfinished")
-        elif not courses[row.persona_id].is_last(reached):
+        elif not courses[row.persona_id].is_last(checkpoint):
             faults.note("superseded")
         else:
             faults.note("unlabeled")
-            found.setdefault((row.persona_id, reached.range.label), []).append(row)
-    return found
+            logs.setdefault((row.persona_id, checkpoint.range.label), []).append(row)
+    return logs
 
 
 class _PersonaProgress:
@@ -118,8 +118,8 @@ class _PersonaProgress:
     def find_checkpoint(self, row: ReadLogRow) -> CheckpointRow | None:
         """Find the checkpoint at the time of the row; None if it was never finished."""
         place = bisect_left(self._times, row.timestamp)
-        found = self._stops[place] if place < len(self._stops) else None
-        return found if isinstance(found, CheckpointRow) else None
+        stop = self._stops[place] if place < len(self._stops) else None
+        return stop if isinstance(stop, CheckpointRow) else None
 
     def is_last(self, reached: CheckpointRow) -> bool:
         """Whether its checkpoint was not repeated later."""
@@ -128,25 +128,27 @@ class _PersonaProgress:
 
 def gather_visits(files: RunFiles, faults: FaultCounts) -> list[CheckpointVisit]:
     """Gather every checkpoint that has evaluations, by days."""
-    reached = find_last_records(files.progress, faults)
+    last_records = find_last_records(files.progress, faults)
     if files.result is None:
-        visits = _read_log_visits(files, reached, faults)
+        visits = _read_log_visits(files, last_records, faults)
     else:
         visits = _read_result_visits(files.result, files.paths[RunFileKind.RESULT], faults)
         _add_logs(visits, files, faults)
-    _add_times(visits, reached)
+    _add_times(visits, last_records)
     if files.failures:
         add_reviews(visits.values(), files.failures, faults)
-    held = [visit for visit in visits.values() if visit.evaluations]
-    if not held:
+    graded = [visit for visit in visits.values() if visit.evaluations]
+    if not graded:
         raise UsageError(_explain_empty(files))
     source = files.paths.get(RunFileKind.RESULT) or files.paths[RunFileKind.QUESTIONS]
     for visit in visits.values():
         _check_count(visit, source, faults)
-    _check_days(held, source)
-    personas = {visit.place[0] for visit in held}
-    held += [visit for visit in visits.values() if visit.place[0] in personas and _is_empty(visit)]
-    return sorted(held, key=lambda visit: visit.days)
+    _check_days(graded, source)
+    personas = {visit.place[0] for visit in graded}
+    graded += [
+        visit for visit in visits.values() if visit.place[0] in personas and _is_empty(visit)
+    ]
+    return sorted(graded, key=lambda visit: visit.days)
 
 
 def _is_empty(visit: CheckpointVisit) -> bool:
@@ -175,9 +177,9 @@ def _read_result_visits(
 
 def _drop_doubles(rows: Iterable[Evaluation], where: str, faults: FaultCounts) -> list[Evaluation]:
     """Keep each question once; DataError if two rows of it differ."""
-    found: dict[tuple[QuestionRow, int], Evaluation] = {}
+    evaluations: dict[tuple[QuestionRow, int], Evaluation] = {}
     for row in rows:
-        first = found.setdefault((row.qa, row.repeat), row)
+        first = evaluations.setdefault((row.qa, row.repeat), row)
         if first is row:
             continue
         if first != row:
@@ -186,7 +188,7 @@ def _drop_doubles(rows: Iterable[Evaluation], where: str, faults: FaultCounts) -
                 "of them"
             )
         faults.note("doubled")
-    return list(found.values())
+    return list(evaluations.values())
 
 
 def _add_logs(visits: dict[Place, CheckpointVisit], files: RunFiles, faults: FaultCounts) -> None:
@@ -225,12 +227,12 @@ def _read_log_visits(
 
 def _keep_latest(rows: Sequence[ReadLogRow], faults: FaultCounts) -> list[Evaluation]:
     """Keep the last row of each question, in the order they were asked."""
-    found: dict[tuple[QuestionRow, int], ReadLogRow] = {}
+    read_logs: dict[tuple[QuestionRow, int], ReadLogRow] = {}
     for row in rows:
-        if found.pop((row.qa, row.repeat), None) is not None:
+        if read_logs.pop((row.qa, row.repeat), None) is not None:
             faults.note("superseded")
-        found[row.qa, row.repeat] = row
-    return [read_log_row(row) for row in found.values()]
+        read_logs[row.qa, row.repeat] = row
+    return [read_log_row(row) for row in read_logs.values()]
 
 
 def _add_times(visits: dict[Place, CheckpointVisit], reached: dict[Place, CheckpointRow]) -> None:
@@ -244,7 +246,7 @@ def _check_count(visit: CheckpointVisit, source: Path, faults: FaultCounts) -> N
     """Compare the stored number of questions with the rows."""
     if visit.stored is None:
         return
-    counted = visit.doubled + sum(each.points is not None for each in visit.evaluations)
+    counted = visit.doubled + sum(evaluation.points is not None for evaluation in visit.evaluations)
     if not visit.evaluations and visit.stored.count:
         faults.note("no-rows")
     elif counted < visit.stored.count:

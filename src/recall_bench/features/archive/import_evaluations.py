@@ -246,7 +246,7 @@ def read_result_row(persona: str, row: ReadResultRow) -> Evaluation:
 
 def read_log_row(row: ReadLogRow) -> Evaluation:
     """Make an evaluation from a line of the question log."""
-    found = Evaluation(
+    evaluation = Evaluation(
         persona=row.persona_id,
         qa=row.qa,
         repeat=row.repeat,
@@ -258,8 +258,8 @@ def read_log_row(row: ReadLogRow) -> Evaluation:
         error=drop_unset(row.error),
         review_error=drop_unset(row.review_error),
     )
-    found.add_log_row(row)
-    return found
+    evaluation.add_log_row(row)
+    return evaluation
 
 
 def make_visit(persona: str, part: RangeResult | CheckpointRow) -> CheckpointVisit:
@@ -279,7 +279,7 @@ def make_visit(persona: str, part: RangeResult | CheckpointRow) -> CheckpointVis
 
 def average_grades(evaluations: Iterable[Evaluation]) -> tuple[float | None, int]:
     """Average the points as graded; return the mean and the count."""
-    points = [each.points for each in evaluations if each.points is not None]
+    points = [evaluation.points for evaluation in evaluations if evaluation.points is not None]
     return (sum(points) / len(points) if points else None), len(points)
 
 
@@ -291,14 +291,16 @@ def find_disagreements(visits: Sequence[CheckpointVisit]) -> Iterator[str]:
             continue
         where = str(visit)
         yield from _compare_mean(f"{where}, overall", stored.mean, stored.count, visit.evaluations)
-        scores = [each.score for each in visit.evaluations if each.score is not None]
+        scores = [
+            evaluation.score for evaluation in visit.evaluations if evaluation.score is not None
+        ]
         rate = 100 * sum(not score.hallucination for score in scores) / max(1, len(scores))
         if stored.hallucination is not None and abs(stored.hallucination - rate) > _ROUNDING:
             yield f"{where}, hallucination: {stored.hallucination:.4f} % stored, {rate:.4f} % found"
-        for each in stored.categories:
-            own = [e for e in visit.evaluations if e.qa.category == each.category]
-            name = f"{where}, {each.category}"
-            yield from _compare_mean(name, each.mean_score, each.question_count, own)
+        for category in stored.categories:
+            own = [e for e in visit.evaluations if e.qa.category == category.category]
+            name = f"{where}, {category.category}"
+            yield from _compare_mean(name, category.mean_score, category.question_count, own)
 
 
 def _compare_mean(
@@ -308,8 +310,8 @@ def _compare_mean(
     if count == 0 and own == 0:
         return
     if own != count or mean is None or found is None or abs(found - mean) > _ROUNDING:
-        shown = "none" if mean is None else f"{mean:.4f}"
-        yield f"{where}: {shown} of {count} stored, {found or 0:.4f} of {own} in the rows"
+        printed = "none" if mean is None else f"{mean:.4f}"
+        yield f"{where}: {printed} of {count} stored, {found or 0:.4f} of {own} in the rows"
 
 
 _ROUNDING = 1e-6
@@ -359,13 +361,13 @@ def _match_rows(
     is_labelled = any(row.checkpoint is not None for row, _ in rows)
     for row, score in rows:
         lines.setdefault(_make_row_key(row, score, is_labelled=is_labelled), []).append(row)
-    found: dict[Hashable, list[Evaluation]] = {}
+    groups: dict[Hashable, list[Evaluation]] = {}
     for visit in visits:
         for each in visit.evaluations:
             label = visit.place[1] if is_labelled else None
-            found.setdefault(_make_key(each, label), []).append(each)
+            groups.setdefault(_make_key(each, label), []).append(each)
     for key, own in lines.items():
-        evaluations = found.get(key, [])
+        evaluations = groups.get(key, [])
         if not evaluations:
             faults.note("disagreeing", len(own))
         elif len(own) == len(evaluations):

@@ -159,16 +159,16 @@ def _build_outcome(
 
 def _map_eligible_counts(visits: Iterable[CheckpointVisit]) -> dict[str, dict[str, int]] | None:
     """Map checkpoint and category to the questions that the files count as eligible."""
-    found = {
+    counts_by_label = {
         visit.place[1]: {
-            each.category: each.eligible_count
-            for each in visit.stored.categories
-            if each.eligible_count is not None
+            category.category: category.eligible_count
+            for category in visit.stored.categories
+            if category.eligible_count is not None
         }
         for visit in visits
         if visit.stored is not None
     }
-    return {label: counts for label, counts in found.items() if counts} or None
+    return {label: counts for label, counts in counts_by_label.items() if counts} or None
 
 
 def find_start(files: RunFiles) -> datetime:
@@ -188,8 +188,15 @@ def _find_end(files: RunFiles, visits: Sequence[CheckpointVisit]) -> datetime | 
         for line in files.progress
         if isinstance(line, ClosingRow) and line.timestamp is not None
     ]
-    known = [each.at for visit in visits for each in visit.evaluations if each.at is not None]
-    return max([*closings, *known, *(v.at for v in visits if v.at is not None)], default=None)
+    stored_times = [
+        evaluation.at
+        for visit in visits
+        for evaluation in visit.evaluations
+        if evaluation.at is not None
+    ]
+    return max(
+        [*closings, *stored_times, *(v.at for v in visits if v.at is not None)], default=None
+    )
 
 
 def count_shared_days(visits: Sequence[CheckpointVisit]) -> int:
@@ -226,11 +233,11 @@ def _build_feeding(visit: CheckpointVisit, before: int, at: datetime) -> Iterato
 
 def _list_days(visits: Sequence[CheckpointVisit]) -> tuple[int, ...]:
     """List the days to feed; none unless all of them are known."""
-    found = [
+    numbers = [
         day for visit, before in _pair_with_before(visits) for day in _list_new_days(visit, before)
     ]
     last = max((visit.cutoff for visit in visits), default=0)
-    return tuple(found) if found == list(range(1, last + 1)) else ()
+    return tuple(numbers) if numbers == list(range(1, last + 1)) else ()
 
 
 def _build_passage(row: PassageRow) -> Passage:

@@ -206,8 +206,8 @@ def build_import_plan(
         max_context_tokens=setting.max_context_tokens,
         imported=card,
     )
-    known = {"seed": setting.seed, "top_k": setting.top_k}
-    return plan.replace(**{name: value for name, value in known.items() if value is not None})
+    settings = {"seed": setting.seed, "top_k": setting.top_k}
+    return plan.replace(**{name: value for name, value in settings.items() if value is not None})
 
 
 def digest_asked_ids(asked: Mapping[str, Mapping[str, Iterable[str]]]) -> str:

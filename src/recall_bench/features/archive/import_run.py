@@ -96,7 +96,9 @@ def import_run(
         questions=sum(card.items for card in plan.scenarios),
         evaluations=sum(len(visit.evaluations) for visit in visits),
         stored_mean=_compute_stored_mean(visits),
-        graded_mean=average_grades(each for visit in visits for each in visit.evaluations)[0],
+        graded_mean=average_grades(
+            evaluation for visit in visits for evaluation in visit.evaluations
+        )[0],
         mean=mean,
         disagreeing=tuple(differing[:_SHOWN]),
     )
@@ -115,7 +117,7 @@ def _build_card(
     if setting.appellate_judge_model is not None and not ours:
         _count_reviews(files, visits, faults)
     is_cut = any(faults[name] for name in ("not-reached", "no-rows", "short"))
-    is_open = any(each.is_open for visit in visits for each in visit.evaluations)
+    is_open = any(evaluation.is_open for visit in visits for evaluation in visit.evaluations)
     asked = {
         name: {v.place[1]: own.list_ids(v.evaluations) for v in visits if v.place[0] == name}
         for name, own in questions.items()
@@ -133,18 +135,18 @@ def _build_card(
 
 def _count_reviews(files: RunFiles, visits: Iterable[CheckpointVisit], faults: FaultCounts) -> None:
     judged = [
-        (each, each.score)
+        (evaluation, evaluation.score)
         for visit in visits
-        for each in visit.evaluations
-        if each.score is not None
+        for evaluation in visit.evaluations
+        if evaluation.score is not None
     ]
-    reviews = sum(each.primary is not None for each, _ in judged)
-    said = None if files.result is None else files.result.metadata.appellate_invocations
-    if said is not None:
-        faults.note("uncounted-reviews", max(0, reviews - said))
+    reviews = sum(verdict.primary is not None for verdict, _ in judged)
+    recorded = None if files.result is None else files.result.metadata.appellate_invocations
+    if recorded is not None:
+        faults.note("uncounted-reviews", max(0, reviews - recorded))
     faults.note(
         "not-judged-twice",
-        sum(each.primary is None and score.verdict.is_failure for each, score in judged),
+        sum(verdict.primary is None and score.verdict.is_failure for verdict, score in judged),
     )
 
 
@@ -153,17 +155,17 @@ def _count_missing_checkpoints(files: RunFiles, visits: Iterable[CheckpointVisit
     headers = [line for line in files.progress if isinstance(line, HeaderRow)]
     source = files.result or (headers[-1] if headers else None)
     configured = set() if source is None else {span.label for span in source.ranges}
-    reached = {visit.place[1] for visit in visits}
+    labels = {visit.place[1] for visit in visits}
     if files.result is not None:
         parts = (part for persona in files.result.personas for part in persona.range_results)
-        reached |= {part.range.label for part in parts}
-    return len(configured - reached)
+        labels |= {part.range.label for part in parts}
+    return len(configured - labels)
 
 
 def _compute_stored_mean(visits: Iterable[CheckpointVisit]) -> float | None:
-    known = [v.stored for v in visits if v.stored is not None and v.stored.mean is not None]
-    count = sum(stored.count for stored in known)
-    total = sum((stored.mean or 0.0) * stored.count for stored in known)
+    means = [v.stored for v in visits if v.stored is not None and v.stored.mean is not None]
+    count = sum(stored.count for stored in means)
+    total = sum((stored.mean or 0.0) * stored.count for stored in means)
     return total / count if count else None
 
 

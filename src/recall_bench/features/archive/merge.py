@@ -118,18 +118,18 @@ def refuse_different_plans(sources: Sequence[MergeSource]) -> None:
 
 def _collect_declarations(plan: Plan, sources: Sequence[MergeSource]) -> Iterator[Declared]:
     """Collect the declaration of each scenario once, in the order of the plan."""
-    found: dict[str, tuple[Declared, str]] = {}
+    plans: dict[str, tuple[Declared, str]] = {}
     for source in sources:
         for declared in source.declared():
-            known, place = found.setdefault(declared.scenario, (declared, source.place))
-            if known.replace(at=declared.at) != declared:
+            first, place = plans.setdefault(declared.scenario, (declared, source.place))
+            if first.replace(at=declared.at) != declared:
                 raise UsageError(
                     f"{place} and {source.place} declare other questions or days for "
                     f"{declared.scenario}; merge parts of one plan"
                 )
     for card in plan.scenarios:
-        if card.id in found:
-            yield found[card.id][0]
+        if card.id in plans:
+            yield plans[card.id][0]
 
 
 def _order_by_time(sources: Sequence[MergeSource], first: int) -> Iterator[tuple[int, Event]]:
@@ -167,11 +167,11 @@ class MergedRun:
     @property
     def missing(self) -> tuple[Shard, ...]:
         """The shards of the plan that were not given."""
-        given = [part for _, part in self.parts if part is not None]
-        numbers = {part.number for part in given}
+        parts = [part for _, part in self.parts if part is not None]
+        numbers = {part.number for part in parts}
         return tuple(
-            Shard(number=number, of=given[0].of)
-            for number in (range(1, given[0].of + 1) if given else ())
+            Shard(number=number, of=parts[0].of)
+            for number in (range(1, parts[0].of + 1) if parts else ())
             if number not in numbers
         )
 
@@ -213,24 +213,24 @@ def _count_open(folder: RunFolder, parts: Sequence[Shard]) -> Iterator[tuple[Sha
     items = {name: states.items for name, states in scenarios.items()}
     for part in parts:
         shares = collect_shard_units(folder.plan, items, part)
-        left = sum(
+        missing = sum(
             state in (TrialState.OPEN, TrialState.ANSWERED)
             for scenario, shards in shares.items()
             for state in list_states(scenarios[scenario], shards)
         )
-        if left:
-            yield part, left
+        if missing:
+            yield part, missing
 
 
 @contextmanager
 def _remove_on_failure(into: Path) -> Iterator[None]:
     """Remove the folders made for the block if it raises."""
-    made = [place for place in (into, *into.parents) if not place.exists()]
+    created = [place for place in (into, *into.parents) if not place.exists()]
     try:
         yield
     except BaseException:
         with suppress(OSError):
-            for place in made:
+            for place in created:
                 place.rmdir()
         raise
 
@@ -252,7 +252,7 @@ def _is_merge_repeated(into: Path) -> bool:
 def _refuse_other_events(sources: Sequence[MergeSource], into: Path) -> None:
     """UsageError unless the journal holds the merged events, in whatever form a version wrote."""
     pairs = zip_longest(read_events(into / JOURNAL), merge_events(sources))
-    if not all(_is_same_event(held, merged) for held, merged in pairs):
+    if not all(_is_same_event(stored, merged) for stored, merged in pairs):
         raise UsageError(
             f"{into}: holds another run, or these folders as an earlier version merged them, and "
             "was not changed; name another with --into"

@@ -92,11 +92,11 @@ def _find_shipped(finder: StoryFinder) -> tuple[DrawnStory, ...] | None:
     if plan.imported is not None or not {card.id for card in plan.scenarios} <= shipped:
         return None
     try:
-        found = finder.stories
+        stories = finder.stories
     except BenchError:
         # A persona of one's own may have the name of a shipped one.
         return None
-    return tuple(name_released_story(persona, story) for persona, (story, _) in found.items())
+    return tuple(name_released_story(persona, story) for persona, (story, _) in stories.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,11 @@ class OpenedRun:
         if self.manifest is None:
             return verify_folder(self.folder, finder)
         signature = _check_signature(self.place, signers)
-        found = verify_folder(self.folder, finder)
+        verification = verify_folder(self.folder, finder)
         here = _check_manifest(self.manifest, self.folder, finder)
-        return found.replace(run=str(self.place), checks=(here, signature, *found.checks))
+        return verification.replace(
+            run=str(self.place), checks=(here, signature, *verification.checks)
+        )
 
 
 @contextmanager
@@ -149,15 +151,15 @@ def find_runs(path: Path) -> Sequence[Path]:
     """The bundles and run folders at or below a path; UsageError if there is none."""
     if is_bundle(path) or (path / JOURNAL).is_file():
         return [path]
-    found = [
+    faults = [
         place
         for folder, files in walk_folders(path)
         for place in (folder, *(folder / name for name in files))
         if is_bundle(place) or (place == folder and JOURNAL in files)
     ]
-    if not found:
+    if not faults:
         raise UsageError(f"{path}: holds no bundle and no run; `recall-bench bundle` makes one")
-    return found
+    return faults
 
 
 def _check_signature(bundle: Path, signers: Path | None) -> RunCheck:
@@ -179,8 +181,8 @@ def _check_manifest(manifest: BundleManifest, folder: RunFolder, finder: StoryFi
     if bool(manifest.dataset.stories) != bool(again.dataset.stories):
         # Another version has other stories; whether the data is the same is a check of its own.
         manifest, again = (
-            each.replace(dataset=each.dataset.replace(stories=(), items={}))
-            for each in (manifest, again)
+            card.replace(dataset=card.dataset.replace(stories=(), items={}))
+            for card in (manifest, again)
         )
     differing = [
         name

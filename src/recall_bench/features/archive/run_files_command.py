@@ -66,10 +66,10 @@ def export_command(
 
 def _find_format(word: str, known: "Sequence[ExportFormat]") -> "ExportFormat | None":
     """The format of this name; None for a folder. UsageError if it looks like a typing error."""
-    for each in known:
-        if word == each.value:
-            return each
-    close = get_close_matches(word, [each.value for each in known], 1)
+    for form in known:
+        if word == form.value:
+            return form
+    close = get_close_matches(word, [form.value for form in known], 1)
     if close and not Path(word).is_dir():
         raise UsageError(f"--to: no format is called {word!r}; did you mean {close[0]!r}?")
     return None
@@ -98,8 +98,8 @@ def import_command(
     """
     from recall_bench.features.archive.import_run import import_run, render_import
 
-    found = import_run(source, into, as_graded=as_graded)
-    click.echo(format_json(found) if as_json else render_import(found))
+    imported = import_run(source, into, as_graded=as_graded)
+    click.echo(format_json(imported) if as_json else render_import(imported))
 
 
 @click.command("merge")
@@ -144,8 +144,8 @@ def _describe_merge(done: "MergedRun") -> str:
     if done.missing:
         words += f"; missing: part {', '.join(map(str, done.missing))}"
     if done.unfinished:
-        left = (f"{part} ({count:,} left)" for part, count in done.unfinished)
-        words += f"; unfinished: part {', '.join(left)}"
+        remaining = (f"{part} ({count:,} left)" for part, count in done.unfinished)
+        words += f"; unfinished: part {', '.join(remaining)}"
     return words
 
 

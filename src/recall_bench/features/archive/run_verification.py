@@ -216,8 +216,8 @@ def _follows_from_reply(verdict: Verdict) -> bool:
     """Whether marks and reason are those of the reply; True without one."""
     if verdict.reply is None:
         return True
-    read = parse_verdict(Reply(text=verdict.reply, usage=Usage()))
-    return isinstance(read, Verdict) and (read.marks, read.reason) == (
+    parsed = parse_verdict(Reply(text=verdict.reply, usage=Usage()))
+    return isinstance(parsed, Verdict) and (parsed.marks, parsed.reason) == (
         verdict.marks,
         verdict.reason,
     )

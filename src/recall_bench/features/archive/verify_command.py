@@ -39,9 +39,9 @@ def verify_command(run: Path, *, data: Path | None, signers: Path | None, as_jso
     if list(places) != [run]:
         return _verify_each(places, data, as_json=as_json)
     with open_run(run) as opened:
-        found = opened.verify(data, show_build, signers=signers)
-    click.echo(format_json(found) if as_json else render_verification(found))
-    return _DIFFERS if found.has_differences else 0
+        verification = opened.verify(data, show_build, signers=signers)
+    click.echo(format_json(verification) if as_json else render_verification(verification))
+    return _DIFFERS if verification.has_differences else 0
 
 
 def _verify_each(places: Sequence[Path], data: Path | None, *, as_json: bool) -> int:
@@ -53,15 +53,15 @@ def _verify_each(places: Sequence[Path], data: Path | None, *, as_json: bool) ->
     for place in places:
         try:
             with open_run(place) as opened:
-                found = opened.verify(data, show_build)
+                verification = opened.verify(data, show_build)
         except BenchError as error:
             click.echo(f"{place}: {str(error).removeprefix(f'{place}: ')}", err=True)
             codes.append(error.exit_code)
             continue
-        verified.append(found)
-        codes.append(_DIFFERS if found.has_differences else 0)
+        verified.append(verification)
+        codes.append(_DIFFERS if verification.has_differences else 0)
         if not as_json:
-            click.echo(render_verification(found, has_heading=True) + "\n")
+            click.echo(render_verification(verification, has_heading=True) + "\n")
     if as_json:
         click.echo(format_json(verified))
     return max(codes)

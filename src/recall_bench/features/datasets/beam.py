@@ -120,7 +120,7 @@ def _list_chats(data: Path, size: str) -> list[Path]:
     if not data.is_dir():
         raise UsageError(f"{data} is not a folder; name the folder of BEAM's {_SIZES[size]} chats")
     inner = (data / "chats" / _SIZES[size], data / _SIZES[size], data)
-    folder = next(each for each in inner if each.is_dir())
+    folder = next(path for path in inner if path.is_dir())
     chats = [path.parent for path in folder.glob(f"*/{CHAT}")]
     if not chats:
         raise UsageError(f"{folder} holds no chat of BEAM, a folder with {CHAT} and {QUESTIONS}")
@@ -188,15 +188,15 @@ def _build_episodes(
     numbers: Counter[str] = Counter()
     at = compute_story_date(EPOCH, 1)
     for batch in batches:
-        spoken = [each for each in batch.messages if each.content.strip()]
+        spoken = [message for message in batch.messages if message.content.strip()]
         if not spoken:
             continue
         day = len(episodes) + 1
         stated = _find_date(batch)
         at = stated if stated is not None and (day == 1 or stated > at) else at
         turns = [
-            Turn(speaker=each.role, text=_MARK.sub("", each.content) or each.content)
-            for each in spoken
+            Turn(speaker=message.role, text=_MARK.sub("", message.content) or message.content)
+            for message in spoken
         ]
         episodes.append(build_dialogue(f"batch-{day:03}", day=day, at=at, turns=turns))
         for turn, message in enumerate(spoken):
@@ -209,15 +209,22 @@ def _build_episodes(
 
 def _find_date(batch: _BeamBatch) -> StoryTime | None:
     anchors = (batch.anchor, *(message.time_anchor for message in batch.messages))
-    return next((found for anchor in anchors if anchor and (found := _parse_anchor(anchor))), None)
+    return next(
+        (
+            date_of_anchor
+            for anchor in anchors
+            if anchor and (date_of_anchor := _parse_anchor(anchor))
+        ),
+        None,
+    )
 
 
 def _parse_anchor(written: str) -> StoryTime | None:
     """Parse `March-15-2024` or `2024-03-15`; None for anything else."""
-    found = _ANCHOR.match(written.strip())
-    if found is None:
+    match = _ANCHOR.match(written.strip())
+    if match is None:
         return None
-    month, day, year, *plain = found.groups()
+    month, day, year, *plain = match.groups()
     names = [name.lower() for name in MONTHS]
     try:
         if month is None:
@@ -244,19 +251,19 @@ def _build_items(folder: Path, last_day: int, places: Mapping[str, Evidence]) ->
 def _build_item(
     ability: str, number: int, raw: dict[str, Any], last_day: int, places: Mapping[str, Evidence]
 ) -> Item:
-    asked = msgspec.convert(raw, _BeamQuestion)
-    _refuse_deep(asked.source_chat_ids)
-    named = dict.fromkeys(_list_numbers(asked.source_chat_ids))
+    raw_question = msgspec.convert(raw, _BeamQuestion)
+    _refuse_deep(raw_question.source_chat_ids)
+    named = dict.fromkeys(_list_numbers(raw_question.source_chat_ids))
     return Item(
         id=f"{ability}-{number}",
-        text=asked.question,
+        text=raw_question.question,
         truth=Truth(
-            reference=_read_answer(raw) or "\n".join(asked.rubric),
+            reference=_read_answer(raw) or "\n".join(raw_question.rubric),
             category=ability,
-            difficulty=asked.difficulty,
+            difficulty=raw_question.difficulty,
             expects=Expects.ABSTAIN if ability == "abstention" else Expects.ANSWER,
-            evidence=tuple(places[each] for each in named if each in places),
-            facts=tuple((nugget,) for nugget in asked.rubric),
+            evidence=tuple(places[name] for name in named if name in places),
+            facts=tuple((nugget,) for nugget in raw_question.rubric),
             cited=tuple(named),
             source=f"{ability}/{number}",
         ),
@@ -287,10 +294,10 @@ def _list_numbers(cited: object) -> Iterator[str]:
         case int() | str():
             yield str(cited)
         case list():
-            for each in cited:
-                yield from _list_numbers(each)
+            for cited_id in cited:
+                yield from _list_numbers(cited_id)
         case dict():
-            for each in cited.values():
-                yield from _list_numbers(each)
+            for cited_id in cited.values():
+                yield from _list_numbers(cited_id)
         case _:
             raise ValueError(f"source_chat_ids: {cited!r:.60} is not the number of a message")

@@ -92,9 +92,9 @@ def _compute_absences(total: int, size: int, drawn: int) -> tuple[float, ...]:
     """Compute the probabilities that none of `size` items was drawn, after 0, 1, … `drawn`."""
     chances = [1.0]
     for before in range(drawn):
-        left = total - before
+        others = total - before
         # Once all are drawn, nothing changes any more.
-        chances.append(chances[-1] * max(left - size, 0) / left if left > 0 else chances[-1])
+        chances.append(chances[-1] * max(others - size, 0) / others if others > 0 else chances[-1])
     return tuple(chances)
 
 
@@ -124,9 +124,9 @@ def _expect_recall_all(total: int, sizes: Sizes, places: int) -> float:
     for size in sizes:
         for left_out, count in tuple(signed.items()):
             signed[left_out + size] -= count
-    drawn = min(places, total)
-    ways = sum(count * comb(total - left_out, drawn) for left_out, count in signed.items() if count)
-    return ways / comb(total, drawn)
+    draws = min(places, total)
+    ways = sum(count * comb(total - left_out, draws) for left_out, count in signed.items() if count)
+    return ways / comb(total, draws)
 
 
 @_cache_results

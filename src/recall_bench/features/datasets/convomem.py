@@ -158,21 +158,21 @@ def _locate_source(path: Path, data: Path) -> tuple[str, ...]:
 
 
 def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
-    asked = decode_untrusted_json(row.item, _ConvoMemQuestion)
-    dated = list(enumerate(_read_history(asked, row), start=1))
+    raw_question = decode_untrusted_json(row.item, _ConvoMemQuestion)
+    dated = list(enumerate(_read_history(raw_question, row), start=1))
     if not dated:
         raise ValueError("has no conversation to remember")
     name = f"{'/'.join(source)}#{row.number}"
-    key = source[0] if source[0] in CATEGORIES else asked.category
+    key = source[0] if source[0] in CATEGORIES else raw_question.category
     if key is None:
         raise ValueError("has no category, and neither has its folder")
-    if not asked.answer.strip():
+    if not raw_question.answer.strip():
         raise ValueError("has an empty answer")
     truth = Truth(
-        reference=asked.answer,
+        reference=raw_question.answer,
         category=CATEGORIES.get(key, key),
         expects=Expects.ABSTAIN if key == _ABSTENTION else Expects.ANSWER,
-        evidence=tuple(dict.fromkeys(_find_evidence(asked, dated))),
+        evidence=tuple(dict.fromkeys(_find_evidence(raw_question, dated))),
         source=name if source[0] == key else f"{key}: {name}",
     )
     return Scenario(
@@ -180,7 +180,7 @@ def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
         id=sha256(f"convomem\0{name}".encode()).hexdigest()[:16],
         epoch=EPOCH,
         episodes=tuple(_build_episode(day, conversation) for day, conversation in dated),
-        items=(Item(id="q1", text=asked.question, truth=truth, known_from=len(dated)),),
+        items=(Item(id="q1", text=raw_question.question, truth=truth, known_from=len(dated)),),
     )
 
 
@@ -200,9 +200,9 @@ def _build_episode(day: int, conversation: _ConvoMemConversation) -> Episode:
 def _find_evidence(asked: _ConvoMemQuestion, dated: list[_DatedConversation]) -> Iterator[Evidence]:
     own = [_find_conversation(one, dated) for one in asked.conversations] or dated
     for place, quote in enumerate(asked.message_evidences):
-        found = list(_find_places(quote, own))
-        if found:
-            yield from found
+        places = list(_find_places(quote, own))
+        if places:
+            yield from places
         elif len(asked.conversations) == len(asked.message_evidences):
             yield Evidence(day=own[place][0])
 
@@ -219,16 +219,16 @@ def _find_conversation(
 def _find_places(quote: _ConvoMemQuote, own: list[_DatedConversation]) -> Iterator[Evidence]:
     """Find every message with the quote, by the strictest comparison that finds one."""
     messages = [(day, turn, m) for day, one in own for turn, m in enumerate(one.messages)]
-    found = [place for place in messages if place[2].text == quote.text]
-    if not found:
+    places = [place for place in messages if place[2].text == quote.text]
+    if not places:
         quoted = _normalise(quote.text)
         alike = [(place, _normalise(place[2].text)) for place in messages]
-        found = [place for place, text in alike if text == quoted]
-        found = found or [place for place, text in alike if _is_part(quoted, text)]
+        places = [place for place, text in alike if text == quoted]
+        places = places or [place for place, text in alike if _is_part(quoted, text)]
     if quote.speaker is not None:
         who = quote.speaker.lower()
-        found = [place for place in found if place[2].speaker.lower() == who] or found
-    for day, turn, message in found:
+        places = [place for place in places if place[2].speaker.lower() == who] or places
+    for day, turn, message in places:
         yield Evidence(day=day, turn=turn, speaker=message.speaker.lower())
 
 

@@ -53,11 +53,11 @@ def list_command(as_json: bool) -> None:
     from recall_bench.features.datasets.dataset_card import list_entries
     from recall_bench.stories.dataset_folder import get_datasets_folder
 
-    found = list_entries()
+    entries = list_entries()
     if as_json:
-        click.echo(format_json(found))
+        click.echo(format_json(entries))
         return
-    print_table(make_table(_HEADS, map(_make_row, found), text=range(len(_HEADS))))
+    print_table(make_table(_HEADS, map(_make_row, entries), text=range(len(_HEADS))))
     click.echo(f"\nDownloads are in {get_datasets_folder()}.")
 
 
@@ -255,9 +255,9 @@ def _render_counts(counts: "DatasetCounts") -> Iterator[str]:
         f"{counts.turn_evidence:,} cite turns, {counts.session_evidence:,} whole sessions only, "
         f"{counts.no_evidence:,} nothing"
     )
-    for title, found in (("category", counts.categories), ("denominator", counts.denominators)):
-        if found:
-            rows = [(name, f"{count:,}") for name, count in found.items()]
+    for title, counted in (("category", counts.categories), ("denominator", counts.denominators)):
+        if counted:
+            rows = [(name, f"{count:,}") for name, count in counted.items()]
             yield ""
             yield from (f"  {line}" for line in render_text(make_table((title, "questions"), rows)))
 

@@ -116,8 +116,8 @@ def fetch_file(
         part.replace(target)
         return digest
     rest = "Run the same command again to retry"
-    if kept := _measure_size(part):
-        rest = f"{format_size(kept)} of it are kept; run the same command again to resume"
+    if size := _measure_size(part):
+        rest = f"{format_size(size)} of it are kept; run the same command again to resume"
     raise DownloadFailed(
         f"{file.name} of {dataset} could not be downloaded: "
         f"{'; '.join(failures) or 'there is no address for it'}. {rest}; "
@@ -154,7 +154,7 @@ def _gather(url: str, file: SourceFile, part: Path, progress: DownloadProgress) 
     kept = _measure_size(part)
     begin = f"{size}, going on after {format_size(kept)}," if kept else size
     progress.note(f"{file.name}: {begin} from {parse_host(url)}")
-    for left in reversed(range(_REOPENINGS)):
+    for attempts_left in reversed(range(_REOPENINGS)):
         before = _measure_size(part) if file.sha256 is not None else 0
         try:
             _receive(
@@ -164,7 +164,7 @@ def _gather(url: str, file: SourceFile, part: Path, progress: DownloadProgress) 
         except _RangeBeyondEnd:
             return  # the digest tells whether the part is whole
         except ConnectionCut:
-            if left == 0 or file.sha256 is None or _measure_size(part) <= before:
+            if attempts_left == 0 or file.sha256 is None or _measure_size(part) <= before:
                 raise
 
 

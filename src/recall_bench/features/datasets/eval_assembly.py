@@ -182,9 +182,9 @@ def _rebuild_judges(request: EvalRequest, system: SystemCard) -> Components:
 
 def _refuse_other_questions(before: Plan, opened: OpenedDataset, run: Path) -> None:
     if before.dataset is None or before.scenarios != opened.scenarios:
-        asked = "personas" if before.dataset is None else before.dataset.name
+        dataset = "personas" if before.dataset is None else before.dataset.name
         raise UsageError(
-            f"--answers-from: {run} was asked other questions ({asked}, {len(before.scenarios)} "
+            f"--answers-from: {run} was asked other questions ({dataset}, {len(before.scenarios)} "
             "histories); use its --dataset, --errata, --max-scenarios and --scenario-offset, and a "
             "protocol and --categories that ask the same"
         )
@@ -195,11 +195,11 @@ def _make_checkpoints(opened: OpenedDataset) -> tuple[Checkpoint, ...]:
 
     Questions of the second kind are open on one day alone.
     """
-    asked = [item for declared in opened.questions.values() for item in declared.items]
+    questions = [item for declared in opened.questions.values() for item in declared.items]
     last = max(card.last_day for card in opened.scenarios)
-    if all(item.known_until is None for item in asked):
+    if all(item.known_until is None for item in questions):
         return (Checkpoint(label=END, days=last),)
-    days = sorted({last if item.known_until is None else item.known_until for item in asked})
+    days = sorted({last if item.known_until is None else item.known_until for item in questions})
     return tuple(Checkpoint(label=f"after-{day:04}", days=day) for day in days)
 
 
@@ -262,9 +262,9 @@ def _build_protocol_judge(settings: Settings, label: str, protocol: str) -> Judg
     from recall_bench.judging.protocols.registry import ProtocolJudge
     from recall_bench.judging.verdicts import VerdictCache
 
-    asked = registry.find_protocol(protocol)
+    protocol_named = registry.find_protocol(protocol)
     cache = VerdictCache(find_cache_folder() / "verdicts") if settings.judge_cache else None
-    found = []
+    protocol_judges = []
     for target in settings.judges or (settings.judge,):
         if split_reading(target)[1] is not None:
             raise UsageError(
@@ -273,13 +273,13 @@ def _build_protocol_judge(settings: Settings, label: str, protocol: str) -> Judg
             )
         address = "" if settings.judge_base_url is None else f";{settings.judge_base_url}"
         model = resolve_model(f"{target}{address}", "--judge", settings)
-        if model is None or not isinstance(asked, ModelProtocol):
+        if model is None or not isinstance(protocol_named, ModelProtocol):
             raise UsageError(
                 f"--protocol: {label} has a model judge the answers; name one with --judge "
                 "provider:model, say --skip-qa, or take --protocol strict"
             )
-        found.append(ProtocolJudge(asked, model, cache))
-    return Judges(judge=found[0], others=tuple(found[1:]))
+        protocol_judges.append(ProtocolJudge(protocol_named, model, cache))
+    return Judges(judge=protocol_judges[0], others=tuple(protocol_judges[1:]))
 
 
 def _resolve_reader(

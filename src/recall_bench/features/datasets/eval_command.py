@@ -130,10 +130,10 @@ def eval_command(
     The report compares each figure with random choice, keyword search and the best possible, and is
     written to reports/<dataset>/<eval_version>/run-N/.
     """
-    wanted = {name: flags.pop(name) for name in _REQUESTED}
+    options = {name: flags.pop(name) for name in _REQUESTED}
     parts = {name: flags.pop(name) for name in (*(part[1] for part in _PARTS), "neighbours")}
     settings = read_flags(profile, resolve_file_settings(flags))
-    request = _build_request(_apply_parts(settings, parts), wanted)
+    request = _build_request(_apply_parts(settings, parts), options)
     with forward_to_stderr():
         evaluated = _run_evaluation(request, is_quiet=quiet)
     return _print_result(evaluated, as_json=as_json, is_complete=verbose)

@@ -58,7 +58,7 @@ def run_controls(assembled: AssembledEval, on_control: Callable[[str], None]) ->
         for name in names
         if name not in reasons
     ]
-    outcomes = {each.cell.label: each for each in Experiment(cells=cells).run()}
+    outcomes = {outcome.cell.label: outcome for outcome in Experiment(cells=cells).run()}
     controls: list[ControlRun] = []
     for name in names:
         if name in outcomes:
@@ -76,13 +76,13 @@ def _is_free(job: Job) -> bool:
     judges = list(job.components.judges.list_all())
     # Recorded answers may have been read by a reader that is not configured any more.
     is_read_free = job.plan.reader is None or job.plan.reader.model is None
-    return is_read_free and all(each.card.computes for each in judges)
+    return is_read_free and all(judge.card.computes for judge in judges)
 
 
 def is_evidence_known(assembled: AssembledEval) -> bool:
     """Whether any question cites evidence."""
-    asked = assembled.opened.questions.values()
-    return any(item.truth.evidence for declared in asked for item in declared.items)
+    questions = assembled.opened.questions.values()
+    return any(item.truth.evidence for declared in questions for item in declared.items)
 
 
 def _assemble_control(assembled: AssembledEval, name: str, *, with_answers: bool) -> Job:

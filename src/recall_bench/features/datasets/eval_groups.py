@@ -69,14 +69,14 @@ def group_scores(
     scored: Sequence[ScoredQuestion], headline: Iterable[str], *, with_intervals: bool = True
 ) -> tuple[EvalGroup, ...]:
     """All questions, those with and without an answer where there are both, and each category."""
-    wanted = frozenset(headline) if with_intervals else frozenset()
-    groups = [_build_group(ALL, scored, wanted)]
+    with_interval = frozenset(headline) if with_intervals else frozenset()
+    groups = [_build_group(ALL, scored, with_interval)]
     by_kind = group_by(scored, lambda question: question.is_answerable)
     if len(by_kind) > 1:
-        groups.append(_build_group(ANSWERABLE, by_kind[True], wanted))
-        groups.append(_build_group(UNANSWERABLE, by_kind[False], wanted))
+        groups.append(_build_group(ANSWERABLE, by_kind[True], with_interval))
+        groups.append(_build_group(UNANSWERABLE, by_kind[False], with_interval))
     for category, questions in group_by(scored, lambda question: question.category).items():
-        groups.append(_build_group(category, questions, wanted).replace(is_category=True))
+        groups.append(_build_group(category, questions, with_interval).replace(is_category=True))
     return tuple(groups)
 
 
@@ -100,32 +100,32 @@ def average_categories(groups: Iterable[EvalGroup]) -> EvalGroup:
 
 def count_abstentions(scored: Iterable[ScoredQuestion]) -> AbstentionCounts | None:
     """Count how often a system abstained; None if no answer was in free text."""
-    in_text = [each for each in scored if each.abstained is not None]
+    in_text = [question for question in scored if question.abstained is not None]
     if not in_text:
         return None
-    unanswerable = [each for each in in_text if not each.is_answerable]
-    answerable = [each for each in in_text if each.is_answerable]
-    with_trap = [each for each in in_text if each.fell_for_trap is not None]
+    unanswerable = [question for question in in_text if not question.is_answerable]
+    answerable = [question for question in in_text if question.is_answerable]
+    with_trap = [question for question in in_text if question.fell_for_trap is not None]
     return AbstentionCounts(
         unanswerable=len(unanswerable),
-        abstained=sum(each.abstained is True for each in unanswerable),
+        abstained=sum(question.abstained is True for question in unanswerable),
         answerable=len(answerable),
-        wrongly_abstained=sum(each.abstained is True for each in answerable),
+        wrongly_abstained=sum(question.abstained is True for question in answerable),
         traps=len(with_trap),
-        fell_for_trap=sum(each.fell_for_trap is True for each in with_trap),
+        fell_for_trap=sum(question.fell_for_trap is True for question in with_trap),
     )
 
 
 def count_outcomes(scored: Sequence[ScoredQuestion]) -> EvalCounts:
     """Count the questions by outcome."""
-    answered = sum(each.outcome == ANSWERED for each in scored)
-    still_open = sum(each.outcome == OPEN for each in scored)
+    answered = sum(question.outcome == ANSWERED for question in scored)
+    still_open = sum(question.outcome == OPEN for question in scored)
     return EvalCounts(
         owed=len(scored),
         answered=answered,
         failed=len(scored) - answered - still_open,
         open=still_open,
-        unjudged=sum(each.unjudged is not None for each in scored),
+        unjudged=sum(question.unjudged is not None for question in scored),
     )
 
 
@@ -158,5 +158,5 @@ def _build_group(
 
 def _average_all(values: Sequence[float | None]) -> float | None:
     """The mean, if all of them are known."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers and len(numbers) == len(values) else None

@@ -51,7 +51,7 @@ class _EvalPage:
     def __init__(self, report: EvalReport) -> None:
         self._report = report
         self._figures = _find_figures(report.groups, ALL)
-        self._controls = [each for each in report.controls if each.groups]
+        self._controls = [control for control in report.controls if control.groups]
 
     def render_parts(self) -> Iterator[str]:
         """Every paragraph and table, in order."""
@@ -109,23 +109,23 @@ class _EvalPage:
         """The figures that come first, each between its floors and its ceiling."""
         names = self._list_headline()
         head = ["", "questions", self._report.system.name, "95 % interval", "random"]
-        head += [_LONGEST, *(each.name for each in self._controls), "best possible"]
+        head += [_LONGEST, *(control.name for control in self._controls), "best possible"]
         rows = []
         for name in names:
-            found = self._figures[name]
-            floors = [self._format_floor(each, name) for each in self._controls]
+            figure = self._figures[name]
+            floors = [self._format_floor(control, name) for control in self._controls]
             rows.append(
                 [
                     name,
-                    f"{found.counted:,}",
-                    f"**{_format_number(found.mean)}**",
+                    f"{figure.counted:,}",
+                    f"**{_format_number(figure.mean)}**",
                     _DASH
-                    if found.interval is None
-                    else " to ".join(format_number(end, 3) for end in found.interval),
-                    _format_number(found.chance),
+                    if figure.interval is None
+                    else " to ".join(format_number(end, 3) for end in figure.interval),
+                    _format_number(figure.chance),
                     _format_number(self._find_longest(name)),
                     *floors,
-                    _format_number(found.ceiling),
+                    _format_number(figure.ceiling),
                 ]
             )
         return make_table(*_drop_blank_columns(head, rows))
@@ -139,11 +139,11 @@ class _EvalPage:
         """What the columns beside the system are, as far as there are any."""
         meanings = {"random": f"{self._describe_draw()} drawn blindly, computed and not run"}
         meanings[_LONGEST] = "naming the longest option, unread"
-        meanings |= {each.name: each.about for each in self._controls}
+        meanings |= {control.name: control.about for control in self._controls}
         meanings["best possible"] = "the gold in the first places"
         head = self._render_headline().partition("\n")[0]
-        drawn = "questions" if self._report.scenarios < ENOUGH_PERSONAS else "histories"
-        meanings["95 % interval"] = f"{drawn} resampled"
+        units = "questions" if self._report.scenarios < ENOUGH_PERSONAS else "histories"
+        meanings["95 % interval"] = f"{units} resampled"
         return " ".join(
             f"*{name}*: {text}." for name, text in meanings.items() if f" {name} |" in head
         )
@@ -158,14 +158,16 @@ class _EvalPage:
 
     def _warn_below_chance(self) -> str:
         """A warning about figures that a random draw beats: they do not measure a search."""
-        found = [self._figures[name] for name in self._list_headline()]
+        figures = [self._figures[name] for name in self._list_headline()]
         beaten = [
-            each.name for each in found if each.chance is not None and each.chance > each.mean
+            figure.name
+            for figure in figures
+            if figure.chance is not None and figure.chance > figure.mean
         ]
         longer = [
-            each.name
-            for each in found
-            if (floor := self._find_longest(each.name)) is not None and floor >= each.mean
+            figure.name
+            for figure in figures
+            if (floor := self._find_longest(figure.name)) is not None and floor >= figure.mean
         ]
         if beaten:
             return f"**A blind draw does better at {', '.join(beaten)}: quote other figures here.**"
@@ -232,9 +234,9 @@ class _EvalPage:
         yield [f"**{family}**", *(f"**{mean}**" for mean in means)]
         yield ["random", *(_format_number(figure.chance if figure else None) for figure in figures)]
         for control in controls:
-            known = _find_figures(control.groups, ALL)
-            if any(name in known for name in names):
-                yield [control.name, *(_format_mean(known, name) for name in names)]
+            control_figures = _find_figures(control.groups, ALL)
+            if any(name in control_figures for name in names):
+                yield [control.name, *(_format_mean(control_figures, name) for name in names)]
         best = [figure.ceiling if figure else None for figure in figures]
         if any(value is not None and value < 1 for value in best):
             yield ["best possible", *map(_format_number, best)]
@@ -258,16 +260,16 @@ class _EvalPage:
             return
         yield "## What was said"
         head = ["group", *(f"{self._report.system.name}: {name}" for name in names)]
-        for each in self._controls:
-            head += [f"{each.name}: {name}" for name in names]
+        for control in self._controls:
+            head += [f"{control.name}: {name}" for name in names]
         rows = []
         for group in self._report.groups:
             if not any(name in group.figures for name in names):
                 continue
             row = [f"{group.name} ({group.questions:,})"]
             row += [f"**{_format_mean(group.figures, name)}**" for name in names]
-            for each in self._controls:
-                figures = _find_figures(each.groups, group.name, is_category=group.is_category)
+            for control in self._controls:
+                figures = _find_figures(control.groups, group.name, is_category=group.is_category)
                 row += [_format_mean(figures, name) for name in names]
             rows.append(row)
         yield _render_table(*_drop_blank_columns(head, rows))
@@ -325,8 +327,8 @@ class _EvalPage:
         yield _render_table(
             ["file", "bytes", "sha-256"],
             [
-                [each.name, f"{each.bytes:,}", f"`{each.sha256}`"]
-                for each in report.dataset.files[:_FILES]
+                [file.name, f"{file.bytes:,}", f"`{file.sha256}`"]
+                for file in report.dataset.files[:_FILES]
             ],
         )
         if len(report.dataset.files) > _FILES:
@@ -377,22 +379,22 @@ def _is_retrieval(name: str) -> bool:
 
 def _drop_blank_columns(head: Sequence[str], rows: Sequence[_Row]) -> tuple[list[str], list[_Row]]:
     """The table without empty columns."""
-    kept = [
+    filled = [
         place for place in range(len(head)) if any(row[place] not in (_DASH, "") for row in rows)
     ]
-    return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
+    return [head[place] for place in filled], [[row[place] for place in filled] for row in rows]
 
 
 def _find_figures(
     groups: Sequence[EvalGroup], name: str, *, is_category: bool = False
 ) -> Mapping[str, EvalEstimate]:
-    found = (each for each in groups if (each.name, each.is_category) == (name, is_category))
-    return next((each.figures for each in found), {})
+    matches = (group for group in groups if (group.name, group.is_category) == (name, is_category))
+    return next((group.figures for group in matches), {})
 
 
 def _format_mean(figures: Mapping[str, EvalEstimate], name: str) -> str:
-    found = figures.get(name)
-    return _format_number(None if found is None else found.mean)
+    figure = figures.get(name)
+    return _format_number(None if figure is None else figure.mean)
 
 
 def _format_over_chance(found: EvalEstimate, questions: int) -> str:
@@ -410,8 +412,10 @@ def _format_number(value: float | None) -> str:
 
 
 def _format_settings(settings: Mapping[str, object]) -> str:
-    said = {key: value for key, value in settings.items() if value is not None and value != []}
-    return ", ".join(f"{key}={value}" for key, value in said.items()) or _DASH
+    shown_settings = {
+        key: value for key, value in settings.items() if value is not None and value != []
+    }
+    return ", ".join(f"{key}={value}" for key, value in shown_settings.items()) or _DASH
 
 
 def _format_ms(value: float | None) -> str:

@@ -163,7 +163,9 @@ class ScoredQuestions:
         top_k = folder.plan.top_k
         for name in folder.scenarios:
             scenario = opened.load(name)
-            histories[name] = tuple((each.day, len(each.turns)) for each in scenario.episodes)
+            histories[name] = tuple(
+                (episode.day, len(episode.turns)) for episode in scenario.episodes
+            )
             scorer = QuestionScorer(
                 opened.methodology, scenario, depth=top_k, with_answers=with_answers
             )
@@ -172,9 +174,11 @@ class ScoredQuestions:
 
     def group(self, headline: Sequence[str], *, with_intervals: bool) -> tuple[EvalGroup, ...]:
         """The figures of all of them, and of their parts."""
-        found = group_scores(self.scored, headline, with_intervals=with_intervals)
+        scores = group_scores(self.scored, headline, with_intervals=with_intervals)
         limiting = {budget for budget in BUDGETS if self._is_limit(budget)}
-        return tuple(_keep_budgets(each, limiting) for each in (*found, average_categories(found)))
+        return tuple(
+            _keep_budgets(group, limiting) for group in (*scores, average_categories(scores))
+        )
 
     def drop_recountable(self, headline: Sequence[str]) -> tuple[ScoredQuestion, ...]:
         """The questions without what their hits and gold tell again.
@@ -182,23 +186,23 @@ class ScoredQuestions:
         These are chance, ceiling, and the figures of rankings that are not in the headline.
         """
         return tuple(
-            each.replace(
+            question.replace(
                 chance={},
                 ceiling={},
                 figures={
                     name: value
-                    for name, value in each.figures.items()
+                    for name, value in question.figures.items()
                     if name in headline or not name.startswith(_RANKED)
                 },
             )
-            for each in self.scored
+            for question in self.scored
         )
 
     def _is_limit(self, budget: int) -> bool:
         """Whether the token budget, not top_k, was the limit for nearly all questions."""
         limited = sum(
-            len(each.hits) < self.top_k or sum(hit.tokens for hit in each.hits) >= budget
-            for each in self.scored
+            len(question.hits) < self.top_k or sum(hit.tokens for hit in question.hits) >= budget
+            for question in self.scored
         )
         return limited >= _MIN_LIMITED * len(self.scored)
 
@@ -206,8 +210,8 @@ class ScoredQuestions:
 def _keep_budgets(group: EvalGroup, budgets: Collection[int]) -> EvalGroup:
     """The group without figures within other token budgets than these."""
     figures = {
-        name: each
-        for name, each in group.figures.items()
+        name: figure
+        for name, figure in group.figures.items()
         if (budget := _BUDGET.search(name)) is None or int(budget[1]) in budgets
     }
     return group.replace(figures=figures)
@@ -249,7 +253,7 @@ def build_eval_report(
         abstention=count_abstentions(questions.scored),
         longest_option=_average_longest_option(questions.scored),
         service=_measure_service(folder, questions.scored),
-        controls=tuple(_report_control(each, opened) for each in controls),
+        controls=tuple(_report_control(control, opened) for control in controls),
         notes=(*opened.dataset.about.notes, *opened.notes),
         errata=opened.dataset.about.errata,
         headline=methodology.headline,
@@ -259,7 +263,9 @@ def build_eval_report(
 
 
 def _average_longest_option(scored: Sequence[ScoredQuestion]) -> float | None:
-    offered = [each.longest_option for each in scored if each.longest_option is not None]
+    offered = [
+        question.longest_option for question in scored if question.longest_option is not None
+    ]
     return sum(offered) / len(offered) if offered else None
 
 
@@ -300,9 +306,9 @@ def _describe_request(request: EvalRequest, plan: Plan) -> dict[str, object]:
 
 def _measure_service(folder: RunFolder, scored: Sequence[ScoredQuestion]) -> ServiceReport:
     clocks = [clock for name in folder.scenarios for clock in folder.states.scenarios[name].times]
-    found, deliveries = folder.service, folder.service.deliveries
-    hits = [hit for each in scored for hit in each.hits]
-    p50, p95 = found.compute_latency(0.5), found.compute_latency(0.95)
+    service, deliveries = folder.service, folder.service.deliveries
+    hits = [hit for question in scored for hit in question.hits]
+    p50, p95 = service.compute_latency(0.5), service.compute_latency(0.95)
     return ServiceReport(
         ingest_s=round(sum(clock.feeding_s for clock in clocks), 3),
         p50_ms=None if p50 is None else round(1000 * p50, 3),
@@ -316,8 +322,8 @@ def _measure_service(folder: RunFolder, scored: Sequence[ScoredQuestion]) -> Ser
 
 
 def _compute_share(holds: Iterable[bool]) -> float | None:
-    found = list(holds)
-    return sum(found) / len(found) if found else None
+    flags = list(holds)
+    return sum(flags) / len(flags) if flags else None
 
 
 def _describe_environment() -> dict[str, str]:

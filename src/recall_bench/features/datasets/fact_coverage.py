@@ -88,8 +88,8 @@ def measure_coverage(
 def contains_trap(text: str, traps: Iterable[str]) -> bool:
     """Whether a text contains any of the traps as whole words; ValueError for one without words."""
     phrases = _parse_phrases(traps)
-    said = WordSequence(text)
-    return any(said.contains(phrase) for phrase in phrases)
+    sequence = WordSequence(text)
+    return any(sequence.contains(phrase) for phrase in phrases)
 
 
 _WHERE = {

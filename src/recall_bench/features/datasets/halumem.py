@@ -163,19 +163,19 @@ def _build_points(session: _HaluSession, day: int) -> Iterator[Item]:
 def _build_questions(
     session: _HaluSession, day: int, first_days: Mapping[str, int]
 ) -> Iterator[Item]:
-    for number, asked in enumerate(session.questions, start=1):
-        days = (first_days.get(each.memory_content) for each in asked.evidence)
-        cited = dict.fromkeys(each for each in days if each is not None)
-        is_boundary = asked.question_type == BOUNDARY
+    for number, raw_question in enumerate(session.questions, start=1):
+        days = (first_days.get(memory.memory_content) for memory in raw_question.evidence)
+        cited = dict.fromkeys(day for day in days if day is not None)
+        is_boundary = raw_question.question_type == BOUNDARY
         yield Item(
             id=f"q{day:03}-{number:03}",
-            text=asked.question,
+            text=raw_question.question,
             truth=Truth(
-                reference=asked.answer,
-                category=asked.question_type,
-                difficulty=asked.difficulty,
+                reference=raw_question.answer,
+                category=raw_question.question_type,
+                difficulty=raw_question.difficulty,
                 expects=Expects.ABSTAIN if is_boundary else Expects.ANSWER,
-                evidence=tuple(Evidence(day=each) for each in cited),
+                evidence=tuple(Evidence(day=day) for day in cited),
                 source=f"{day}/{number}",
             ),
             known_from=day,
@@ -185,12 +185,12 @@ def _build_questions(
 
 def _parse_time(written: str) -> StoryTime:
     """Parse `Sep 04, 2025, 19:42:11`; `strptime` depends on the locale."""
-    found = _TIME.match(written.strip())
+    match = _TIME.match(written.strip())
     short = [name[:3] for name in MONTHS]
-    if found is None or found[1] not in short:
+    if match is None or match[1] not in short:
         raise ValueError(f"{written!r:.60} is not a time like Sep 04, 2025, 19:42:11")
-    day, year, hour, minute, second = map(int, found.groups()[1:])
-    month = short.index(found[1]) + 1
+    day, year, hour, minute, second = map(int, match.groups()[1:])
+    month = short.index(match[1]) + 1
     try:
         return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001
     except ValueError as error:

@@ -85,10 +85,10 @@ def parse_literal(written: str) -> object:
     """Parse a value that was written as JSON or as Python prints it; None if it is neither."""
     for parse in (json.loads, ast.literal_eval):
         try:
-            found: object = parse(written)
+            parsed: object = parse(written)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-        return found
+        return parsed
     return None
 
 
@@ -133,16 +133,18 @@ def locate_file(data: Path, *names: str) -> Path:
     """
     if not data.is_dir():
         return data
-    wanted = " or ".join(names)
-    each = (next((p for p in _list_spellings(data / name) if p.is_file()), None) for name in names)
-    match [path for path in each if path is not None]:
+    alternatives = " or ".join(names)
+    paths = (next((p for p in _list_spellings(data / name) if p.is_file()), None) for name in names)
+    match [path for path in paths if path is not None]:
         case [path]:
             return path
         case []:
-            raise UsageError(f"there is no {wanted} in {data}, packed or not; name the file itself")
+            raise UsageError(
+                f"there is no {alternatives} in {data}, packed or not; name the file itself"
+            )
         case several:
-            found = ", ".join(path.name for path in several)
-            raise UsageError(f"{data} holds {found}; name the one that is meant")
+            spellings = ", ".join(path.name for path in several)
+            raise UsageError(f"{data} holds {spellings}; name the one that is meant")
 
 
 def _list_spellings(path: Path) -> tuple[Path, Path]:

@@ -100,13 +100,14 @@ def _build_scenario(raw: dict[str, Any]) -> Scenario:
     episodes = tuple(_build_episodes(raw["conversation"]))
     name = str(raw["sample_id"])
     items = tuple(
-        _build_item(name, number, asked, episodes) for number, asked in enumerate(raw["qa"])
+        _build_item(name, number, raw_question, episodes)
+        for number, raw_question in enumerate(raw["qa"])
     )
     return Scenario(id=name, epoch=episodes[0].at.date(), episodes=episodes, items=items)
 
 
 def _build_episodes(chat: dict[str, Any]) -> Iterator[Episode]:
-    numbers = sorted(int(found[1]) for key in chat if (found := _SESSION.match(key)))
+    numbers = sorted(int(match[1]) for key in chat if (match := _SESSION.match(key)))
     for number in numbers:
         turns = tuple(
             Turn(speaker=turn["speaker"], text=_read_turn(turn))
@@ -161,10 +162,10 @@ def _find_evidence(
     lengths = {episode.day: len(episode.turns) for episode in episodes}
     meant = (place for one in references for place in _MEANT.get((name, one), (one,)))
     for place in dict.fromkeys(meant):
-        found = _PLACE.match(place)
-        if found is None:
+        match = _PLACE.match(place)
+        if match is None:
             raise ValueError(f"evidence {place!r} names no turn")
-        day, turn = int(found[1]), int(found[2]) - 1
+        day, turn = int(match[1]), int(match[2]) - 1
         if not 0 <= turn < lengths.get(day, 0):
             raise ValueError(f"evidence {place!r} names a turn that does not exist")
         yield Evidence(day=day, turn=turn)
@@ -194,8 +195,8 @@ def _locate_entry(
     name: str, scenarios: Sequence[Scenario], taken: Container[tuple[int, int]]
 ) -> tuple[int, int]:
     """Return the numbers of the conversation and of the question, both from 0."""
-    found = _AUDIT_ID.match(name)
-    place, number = (int(found[1]), int(found[2])) if found else (-1, -1)
+    match = _AUDIT_ID.match(name)
+    place, number = (int(match[1]), int(match[2])) if match else (-1, -1)
     if not 0 <= place < len(scenarios) or number >= len(scenarios[place].items):
         raise ValueError(f"there is no question {name}")
     if (place, number) in taken:

@@ -101,9 +101,9 @@ def load(
 
 
 def _decode_scenario(elements: JsonArray, number: int) -> Scenario:
-    asked = elements.decode(number, _LongMemEvalQuestion)
+    raw_question = elements.decode(number, _LongMemEvalQuestion)
     try:
-        return _build_scenario(asked)
+        return _build_scenario(raw_question)
     except ValueError as error:
         problem = f"is not as LongMemEval has it: {error}"
         raise Malformed(elements.describe(number), problem) from error
@@ -177,10 +177,10 @@ def _find_evidence(sessions: list[_LongMemEvalSession]) -> Iterator[Evidence]:
 
 def _parse_time(written: str) -> datetime:
     """Parse date and time by a pattern: `strptime` depends on the locale."""
-    found = _DATE.fullmatch(written)
-    if found is None:
+    match = _DATE.fullmatch(written)
+    if match is None:
         raise ValueError(f"{written!r} is not a date like 2023/05/30 (Tue) 23:40")
-    year, month, day, hour, minute = map(int, found.groups())
+    year, month, day, hour, minute = map(int, match.groups())
     try:
         return datetime(year, month, day, hour, minute)  # noqa: DTZ001
     except ValueError as error:

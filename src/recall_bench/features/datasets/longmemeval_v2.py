@@ -88,11 +88,11 @@ def load(data: Path, layers: Mapping[str, Path], *, tier: str) -> Sequence[Scena
         raise UsageError(
             f"{data} is not a folder; name the one with {QUESTIONS} and {TRAJECTORIES}"
         )
-    asked = _read_questions(JsonLines(locate_file(data, QUESTIONS), "question"))
+    questions = _read_questions(JsonLines(locate_file(data, QUESTIONS), "question"))
     haystacks = _read_haystacks(data, tier)
     trajectories = _Trajectories(JsonLines(locate_file(data, TRAJECTORIES), "trajectory"))
     groups: dict[tuple[str, ...], list[_WebQuestion]] = {}
-    for question in asked:
+    for question in questions:
         if question.id not in haystacks:
             raise Malformed(str(data), f"question {question.id} has no haystack in tier {tier}")
         groups.setdefault(tuple(haystacks[question.id]), []).append(question)
@@ -104,10 +104,10 @@ def load(data: Path, layers: Mapping[str, Path], *, tier: str) -> Sequence[Scena
 
 def _read_questions(lines: JsonLines) -> list[_WebQuestion]:
     """Read the questions in words; those with a picture are left out."""
-    asked = [lines.decode(number, _WebQuestion) for number in range(len(lines))]
-    if len({question.id for question in asked}) < len(asked):
+    questions = [lines.decode(number, _WebQuestion) for number in range(len(lines))]
+    if len({question.id for question in questions}) < len(questions):
         raise Malformed(str(lines.path), "holds two questions with one id")
-    return [question for question in asked if question.image is None]
+    return [question for question in questions if question.image is None]
 
 
 def _read_haystacks(data: Path, tier: str) -> dict[str, list[str]]:
@@ -150,7 +150,9 @@ def _build_scenario(
         id=f"lme2-{hash_question_id(' '.join(haystack), 'haystack')}",
         epoch=EPOCH,
         episodes=episodes,
-        items=tuple(_build_item(number, each, len(haystack)) for number, each in enumerate(asked)),
+        items=tuple(
+            _build_item(number, question, len(haystack)) for number, question in enumerate(asked)
+        ),
     )
 
 
@@ -170,12 +172,12 @@ def _list_paragraphs(trajectory: _WebTrajectory) -> Iterator[str]:
         yield f"starts at: {trajectory.start_url}"
     for number, state in enumerate(trajectory.states):
         lines = [f"state {number}: {state.url}"]
-        known = {
+        fields = {
             "action": state.action,
             "thought": state.thought or state.thoughts,
             "page": state.accessibility_tree or state.text,
         }
-        lines += [f"{name}: {text.strip()}" for name, text in known.items() if text]
+        lines += [f"{name}: {text.strip()}" for name, text in fields.items() if text]
         yield "\n".join(lines)
     if trajectory.outcome:
         yield f"outcome: {trajectory.outcome}"

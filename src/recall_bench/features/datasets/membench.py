@@ -201,13 +201,13 @@ def _list_topics(stem: str, content: _Content) -> Iterator[tuple[str, list[msgsp
 
 def _is_without_options(row: msgspec.Raw) -> bool:
     """Whether the erratum `no-options` concerns all its questions."""
-    choices = [asked.choices for asked in decode_untrusted_json(row, _Trajectory).questions]
+    choices = [question.choices for question in decode_untrusted_json(row, _Trajectory).questions]
     return bool(choices) and all(one == _UNOFFERED for one in choices)
 
 
 def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
     trajectory = decode_untrusted_json(row.content, _Trajectory)
-    questions = [asked for asked in trajectory.questions if asked.choices != _UNOFFERED]
+    questions = [question for question in trajectory.questions if question.choices != _UNOFFERED]
     if not questions:
         raise ValueError("has no question")
     past = _build_history(view, trajectory)
@@ -219,17 +219,17 @@ def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
         items=tuple(
             Item(
                 id=f"q{number}",
-                text=asked.question,
+                text=raw_question.question,
                 truth=_build_truth(
-                    row.category, f"{view}/{row.source}/{trajectory.tid}", asked, past
+                    row.category, f"{view}/{row.source}/{trajectory.tid}", raw_question, past
                 ),
                 known_from=len(past.episodes),
-                asked_at=None if asked.time is None else _parse_moment(asked.time),
+                asked_at=None if raw_question.time is None else _parse_moment(raw_question.time),
                 choices=tuple(
-                    f"({letter}) {text}" for letter, text in _read_options(asked).items()
+                    f"({letter}) {text}" for letter, text in _read_options(raw_question).items()
                 ),
             )
-            for number, asked in enumerate(questions, start=1)
+            for number, raw_question in enumerate(questions, start=1)
         ),
     )
 
@@ -280,15 +280,15 @@ def _read_times(sessions: list[list[_MemBenchStep]]) -> list[StoryTime]:
 def _read_time(step: _MemBenchStep) -> StoryTime | None:
     if step.time is not None:
         return _parse_moment(step.time)
-    found = _CLOSING.search(step.message or step.user or "")
-    return _parse_moment(found[1]) if found else None
+    match = _CLOSING.search(step.message or step.user or "")
+    return _parse_moment(match[1]) if match else None
 
 
 def _parse_moment(text: str) -> StoryTime:
-    found = _TIME.fullmatch(text.strip())
-    if found is None:
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
         raise ValueError(f"{text!r} is not a time as MemBench writes it")
-    year, month, day, hour, minute = (int(part) for part in found.groups(default="0"))
+    year, month, day, hour, minute = (int(part) for part in match.groups(default="0"))
     return datetime(year, month, day, hour, minute)  # noqa: DTZ001
 
 
@@ -298,8 +298,8 @@ def _build_turns(view: _View, step: _MemBenchStep) -> list[Turn]:
         "assistant": step.assistant or step.assistant_message or step.agent,
     }
     messages = pair if view == "FirstAgent" else {"user": step.message}
-    known = [f"{k}: {v}" for k, v in (("place", step.place), ("time", step.time)) if v]
-    closing = f" ({'; '.join(known)})" if known else ""
+    facts = [f"{k}: {v}" for k, v in (("place", step.place), ("time", step.time)) if v]
+    closing = f" ({'; '.join(facts)})" if facts else ""
     turns = [Turn(speaker=who, text=f"{text}{closing}") for who, text in messages.items() if text]
     if not turns:
         foreign = f"is not of this view; try --dataset {_OTHER[view]}"

@@ -100,11 +100,11 @@ def load(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     """Read one split, or the folder of them: a scenario for each row, built on demand."""
     refuse_corrections("memoryagentbench", layers)
     rows = [
-        (held, number)
+        (rows, number)
         for path in _list_files(data)
-        for held in [open_rows(path, "row")]
-        for number in range(len(held))
-        if not held.decode(number, _MabSource).metadata.source.startswith(_MOVIES)
+        for rows in [open_rows(path, "row")]
+        for number in range(len(rows))
+        if not rows.decode(number, _MabSource).metadata.source.startswith(_MOVIES)
     ]
     return LazyScenarios(len(rows), lambda place: _decode_scenario(*rows[place]))
 
@@ -169,9 +169,9 @@ def cut_text(text: str, size: int) -> Iterator[str]:
     while begin < len(text):
         end = begin + size
         if end < len(text):
-            found = text.rfind("\n", begin, end)
-            found = found if found > begin else text.rfind(" ", begin, end)
-            end = found + 1 if found > begin else end
+            cut = text.rfind("\n", begin, end)
+            cut = cut if cut > begin else text.rfind(" ", begin, end)
+            end = cut + 1 if cut > begin else end
         if text[begin:end].strip():
             yield text[begin:end]
         begin = end
@@ -181,9 +181,9 @@ def _build_items(row: _MabRow, task: _Task, last_day: int) -> Iterator[Item]:
     ids = row.metadata.question_ids or []
     nuggets = row.metadata.keypoints or [] if task.grading == MODEL else []
     for number, question in enumerate(row.questions):
-        given = row.answers[number]
-        accepted = [given] if isinstance(given, str) else given
-        accepted = list(dict.fromkeys(each for each in accepted if each.strip()))
+        answers = row.answers[number]
+        accepted = [answers] if isinstance(answers, str) else answers
+        accepted = list(dict.fromkeys(wording for wording in accepted if wording.strip()))
         if not accepted:
             raise ValueError(f"question {number + 1} has no answer")
         parts = (task.before, question.strip(), task.after)

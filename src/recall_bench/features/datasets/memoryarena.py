@@ -62,10 +62,10 @@ class _ChainStep:
     @property
     def turns(self) -> tuple[Turn, ...]:
         """The task, and its solution."""
-        asked = Turn(speaker="task", text=self.task)
+        turn = Turn(speaker="task", text=self.task)
         if self.solution is None:
-            return (asked,)
-        return (asked, Turn(speaker="solution", text=self.solution))
+            return (turn,)
+        return (turn, Turn(speaker="solution", text=self.solution))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +82,11 @@ class _MemoryArenaChain:
 def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     """Read the folder of all five files, or one of them: a scenario for each later subtask."""
     refuse_corrections("memoryarena", layers)
-    chains = list(chain.from_iterable(_read_chains(*found) for found in _list_files(path).items()))
-    asked = [(each, number) for each in chains for number in range(1, len(each.subtasks))]
-    return LazyScenarios(len(asked), lambda place: _build_scenario(*asked[place]))
+    chains = list(
+        chain.from_iterable(_read_chains(*listed) for listed in _list_files(path).items())
+    )
+    steps = [(link, number) for link in chains for number in range(1, len(link.subtasks))]
+    return LazyScenarios(len(steps), lambda place: _build_scenario(*steps[place]))
 
 
 def _build_scenario(held: _MemoryArenaChain, number: int) -> Scenario:
@@ -117,12 +119,12 @@ def _list_files(path: Path) -> dict[str, list[Path]]:
         return {_read_category(path): [path]}
     if not path.is_dir():
         raise UsageError(f"there is no {path}; name the folder of MemoryArena's five files")
-    held = {name: _list_in_folder(path, name) for name in FILES}
-    if missing := [name for name, files in held.items() if not files]:
+    files_by_name = {name: _list_in_folder(path, name) for name in FILES}
+    if missing := [name for name, files in files_by_name.items() if not files]:
         raise UsageError(
             f"{path} lacks {', '.join(missing)}; give the folder of all five, or one file"
         )
-    return held
+    return files_by_name
 
 
 def _list_in_folder(folder: Path, name: str) -> list[Path]:

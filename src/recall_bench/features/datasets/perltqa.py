@@ -84,10 +84,10 @@ def load(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     folder = inner if inner.is_dir() else data
     memories_path, asked_path = locate_file(folder, MEMORIES), locate_file(folder, ASKED)
     memories = read_object(memories_path, dict[str, dict[str, msgspec.Raw]])
-    asked = read_object(asked_path, list[dict[str, dict[str, Any]]])
+    blocks = read_object(asked_path, list[dict[str, dict[str, Any]]])
     people = [
         (name, questions)
-        for block in asked
+        for block in blocks
         for name, questions in block.items()
         if name in memories
     ]
@@ -129,14 +129,14 @@ def _build_scenario(
 
 def _read_section(raw: msgspec.Raw | None) -> dict[str, Any]:
     """Read a mapping, or one that Python printed; empty if there is none."""
-    found: object = {} if raw is None else decode_untrusted_json(raw, object)
-    if isinstance(found, str):
-        found = parse_literal(found)
-    if is_too_deep(found):
+    parsed: object = {} if raw is None else decode_untrusted_json(raw, object)
+    if isinstance(parsed, str):
+        parsed = parse_literal(parsed)
+    if is_too_deep(parsed):
         raise ValueError("it is nested too deeply")
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise ValueError("a section is not a mapping of memories")  # noqa: TRY004
-    return {str(key): value for key, value in found.items()}
+    return {str(key): value for key, value in parsed.items()}
 
 
 def _add_profile(history: _LtHistory, fields: Mapping[str, Any]) -> None:
@@ -147,9 +147,11 @@ def _add_profile(history: _LtHistory, fields: Mapping[str, Any]) -> None:
 
 
 def _add_relationships(history: _LtHistory, relations: Mapping[str, Any]) -> None:
-    for name, held in relations.items():
-        others = held.get("Supporting Characters") or ""
-        stated = f"{others} ({held.get('Relationship') or 'related'}): {held.get('Description')}"
+    for name, relation in relations.items():
+        others = relation.get("Supporting Characters") or ""
+        stated = (
+            f"{others} ({relation.get('Relationship') or 'related'}): {relation.get('Description')}"
+        )
         turn = Turn(speaker="relationship", text=stated)
         history.add("social_relationship", [(name, turn)])
 
@@ -172,14 +174,16 @@ def _read_line(line: str, when: str) -> Turn:
 
 def _build_items(name: str, questions: Mapping[str, Any], history: _LtHistory) -> Iterator[Item]:
     for kind in KINDS:
-        for number, asked in enumerate(_list_questions(questions.get(kind)), start=1):
-            text, answer = asked.get("Question"), asked.get("Answer")
+        for number, raw_question in enumerate(_list_questions(questions.get(kind)), start=1):
+            text, answer = raw_question.get("Question"), raw_question.get("Answer")
             if not isinstance(text, str) or not isinstance(answer, str | int | float):
                 raise ValueError(f"{kind} {number} has no question and answer")  # noqa: TRY004
             if not text.strip() or not str(answer).strip():
                 continue
-            named = tuple(_list_references(asked.get("Reference Memory")))
-            cited = (place for each in named for place in history.places.get((kind, each), ()))
+            named = tuple(_list_references(raw_question.get("Reference Memory")))
+            cited = (
+                place for reference in named for place in history.places.get((kind, reference), ())
+            )
             yield Item(
                 id=f"{kind}-{number:04}",
                 text=text,
@@ -206,8 +210,8 @@ def _list_questions(section: object) -> Iterator[Mapping[str, Any]]:
 
 def _list_references(named: object) -> Iterator[str]:
     text = f"{named or ''}".strip()
-    found = parse_literal(text) if text.startswith("[") else None
-    if isinstance(found, list):
-        yield from map(str, found)
+    parsed = parse_literal(text) if text.startswith("[") else None
+    if isinstance(parsed, list):
+        yield from map(str, parsed)
     elif text:
         yield text

@@ -76,15 +76,15 @@ class _PersonaJson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     """Read one persona's file, or all `*.json` in a folder: a scenario for each persona."""
     refuse_corrections("persona-json", layers)
-    seen: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     scenarios = []
     for file in _list_files(path):
         scenario = _PersonaJsonReader(file).build_scenario()
-        if scenario.id in seen:
+        if scenario.id in paths:
             raise Malformed(
-                f"{file}, persona_id", f"{scenario.id!r} is used in {seen[scenario.id]} already"
+                f"{file}, persona_id", f"{scenario.id!r} is used in {paths[scenario.id]} already"
             )
-        seen[scenario.id] = file
+        paths[scenario.id] = file
         scenarios.append(scenario)
     return scenarios
 
@@ -94,8 +94,8 @@ def _list_files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise UsageError(f"there is no {path}; name a persona's JSON file or a folder of them")
-    if found := sorted(path.glob("*.json")):
-        return found
+    if files := sorted(path.glob("*.json")):
+        return files
     raise UsageError(f"{path} holds no .json file; name a persona's file or a folder of them")
 
 
@@ -113,26 +113,26 @@ class _PersonaJsonReader:
 
     def build_scenario(self) -> Scenario:
         """Build the persona's story and questions."""
-        held = self._persona
-        self._check_text("persona_id", held.persona_id)
+        persona = self._persona
+        self._check_text("persona_id", persona.persona_id)
         self._check_distinct(
-            "sessions", "session_id", [session.session_id for session in held.sessions]
+            "sessions", "session_id", [session.session_id for session in persona.sessions]
         )
-        self._check_distinct("questions", "id", [question.id for question in held.questions])
-        if not held.sessions:
+        self._check_distinct("questions", "id", [question.id for question in persona.questions])
+        if not persona.sessions:
             raise self._make_error("sessions", "there are none")
-        dated = [self._parse_date(number) for number in range(len(held.sessions))]
+        dated = [self._parse_date(number) for number in range(len(persona.sessions))]
         order = sorted(range(len(dated)), key=dated.__getitem__)
-        days = {held.sessions[place].session_id: day for day, place in enumerate(order, start=1)}
+        days = {persona.sessions[place].session_id: day for day, place in enumerate(order, start=1)}
         episodes = tuple(
             self._build_episode(place, day, dated[place])
             for day, place in enumerate(order, start=1)
         )
         return Scenario(
-            id=held.persona_id,
+            id=persona.persona_id,
             epoch=episodes[0].at.date(),
             episodes=episodes,
-            items=tuple(self._build_item(number, days) for number in range(len(held.questions))),
+            items=tuple(self._build_item(number, days) for number in range(len(persona.questions))),
         )
 
     def _parse_date(self, number: int) -> date:
@@ -152,32 +152,32 @@ class _PersonaJsonReader:
             raise self._make_error(f"sessions[{place}].messages", "there are none")
         for number, message in enumerate(messages):
             self._check_text(f"sessions[{place}].messages[{number}].content", message.content)
-        turns = tuple(Turn(speaker=each.role, text=each.content) for each in messages)
+        turns = tuple(Turn(speaker=message.role, text=message.content) for message in messages)
         return build_dialogue(
             f"session-{day:03}", day=day, at=datetime.combine(on, time()), turns=turns
         )
 
     def _build_item(self, number: int, days: Mapping[str, int]) -> Item:
-        asked = self._persona.questions[number]
+        raw_question = self._persona.questions[number]
         place = f"questions[{number}]"
-        self._check_text(f"{place}.question", asked.question)
-        self._check_text(f"{place}.answer", asked.answer)
-        listed = self._read_aliases(f"{place}.answer_aliases", asked)
-        evidence = tuple(self._find_evidence(f"{place}.source_session", asked, days))
-        is_trap = asked.category == ADVERSARIAL
-        facts = () if is_trap else _collect_facts(asked, listed)
+        self._check_text(f"{place}.question", raw_question.question)
+        self._check_text(f"{place}.answer", raw_question.answer)
+        listed = self._read_aliases(f"{place}.answer_aliases", raw_question)
+        evidence = tuple(self._find_evidence(f"{place}.source_session", raw_question, days))
+        is_trap = raw_question.category == ADVERSARIAL
+        facts = () if is_trap else _collect_facts(raw_question, listed)
         return Item(
             id=f"q{number:03}",
-            text=asked.question,
+            text=raw_question.question,
             truth=Truth(
-                reference=asked.answer,
-                category=asked.category,
+                reference=raw_question.answer,
+                category=raw_question.category,
                 expects=Expects.ABSTAIN if is_trap else Expects.ANSWER,
                 evidence=evidence,
-                aliases=tuple(_list_aliases(asked, facts)),
-                distractors=tuple(_find_traps(asked, listed)) if is_trap else (),
+                aliases=tuple(_list_aliases(raw_question, facts)),
+                distractors=tuple(_find_traps(raw_question, listed)) if is_trap else (),
                 facts=facts,
-                source=asked.id,
+                source=raw_question.id,
             ),
             known_from=len(days),
         )
@@ -191,7 +191,7 @@ class _PersonaJsonReader:
                     place, f"the answer {asked.answer!r} needs a wording in words"
                 )
             return []
-        flat = [each for each in aliases if isinstance(each, str)]
+        flat = [alias for alias in aliases if isinstance(alias, str)]
         if flat and len(flat) < len(aliases):
             raise self._make_error(place, "mixes wordings and lists of them")
         listed = [tuple(flat)] if flat else [tuple(aliase) for aliase in aliases]
@@ -199,10 +199,10 @@ class _PersonaJsonReader:
             raise self._make_error(
                 place, "is empty; leave it out, and the answer is its only wording"
             )
-        for wording in (one for each in listed for one in each):
+        for wording in (one for group in listed for one in group):
             if not normalise_words(wording):
                 raise self._make_error(place, f"{wording!r} holds no word to look for")
-        return [tuple(dict.fromkeys(each)) for each in listed]
+        return [tuple(dict.fromkeys(wordings)) for wordings in listed]
 
     def _find_evidence(
         self, place: str, asked: _PersonaJsonQuestion, days: Mapping[str, int]
@@ -264,7 +264,7 @@ def _group_parts(parts: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _find_traps(asked: _PersonaJsonQuestion, listed: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Find the aliases that name the trap."""
-    for wording in (one for each in listed for one in each):
+    for wording in (one for group in listed for one in group):
         if _DENIALS.isdisjoint(normalise_words(wording)) and not contains_phrase(
             asked.answer, wording
         ):

@@ -94,10 +94,10 @@ def load(path: Path, layers: Mapping[str, Path], *, size: str) -> Sequence[Scena
     questions = _find_questions_file(path, size)
     contexts = _SharedContexts(_find_contexts_file(questions, size))
     cuts: dict[str, dict[int, list[_PersonaMemQuestion]]] = {}
-    for asked in _read_rows(questions):
-        if asked.context not in contexts:
-            raise Malformed(asked.place, f"its context {asked.context!r} is not in {contexts.path}")
-        cuts.setdefault(asked.context, {}).setdefault(asked.end, []).append(asked)
+    for row in _read_rows(questions):
+        if row.context not in contexts:
+            raise Malformed(row.place, f"its context {row.context!r} is not in {contexts.path}")
+        cuts.setdefault(row.context, {}).setdefault(row.end, []).append(row)
     groups = [group for ends in cuts.values() for group in ends.values()]
     return LazyScenarios(len(groups), lambda number: _build_scenario(groups[number], contexts))
 
@@ -111,7 +111,10 @@ def _build_scenario(group: list[_PersonaMemQuestion], contexts: "_SharedContexts
     episodes = tuple(_build_episodes(where, messages[: first.end]))
     if not episodes:
         raise Malformed(first.place, f"cuts at {first.end}, before anything is said")
-    items = (_build_item(number, asked, episodes[-1].day) for number, asked in enumerate(group))
+    items = (
+        _build_item(number, raw_question, episodes[-1].day)
+        for number, raw_question in enumerate(group)
+    )
     return Scenario(
         id=hash_question_id(first.context, str(first.end)),
         epoch=EPOCH,
@@ -173,10 +176,10 @@ class _SharedContexts:
 
     def read_messages(self, name: str) -> list[Any]:
         """All messages of the context."""
-        kept = self._kept
-        if kept is None or kept[0] != name:
-            kept = self._kept = (name, self._decode(name))
-        return kept[1]
+        cached = self._kept
+        if cached is None or cached[0] != name:
+            cached = self._kept = (name, self._decode(name))
+        return cached[1]
 
     def _index(self, file: BinaryIO) -> None:
         offset = 0
@@ -204,11 +207,11 @@ class _SharedContexts:
             line = file.readline()
         where = f"{self.path}, context {name}"
         try:
-            held = decode_plain_json(line)
+            plain_json = decode_plain_json(line)
         except msgspec.DecodeError as error:
             raise Malformed(where, f"cannot be read as JSON ({error})") from error
-        messages: object = held[name]
-        if len(held) != 1 or not isinstance(messages, list):
+        messages: object = plain_json[name]
+        if len(plain_json) != 1 or not isinstance(messages, list):
             raise Malformed(where, "is not one list of messages")
         return messages
 
@@ -226,11 +229,13 @@ def _read_rows(path: Path) -> Iterator[_PersonaMemQuestion]:
 
 def _find_question_column(path: Path, columns: Sequence[str]) -> str:
     missing = [column for column in _COLUMNS if column not in columns]
-    asked = [column for column in _QUESTION_COLUMNS if column in columns]
-    if missing or not asked:
-        wanted = ", ".join([*missing, *([] if asked else [" or ".join(_QUESTION_COLUMNS)])])
-        raise Malformed(str(path), f"lacks the columns of PersonaMem: {wanted}")
-    return asked[0]
+    question_columns = [column for column in _QUESTION_COLUMNS if column in columns]
+    if missing or not question_columns:
+        columns_needed = ", ".join(
+            [*missing, *([] if question_columns else [" or ".join(_QUESTION_COLUMNS)])]
+        )
+        raise Malformed(str(path), f"lacks the columns of PersonaMem: {columns_needed}")
+    return question_columns[0]
 
 
 def _parse_row(place: str, row: Mapping[str, str | None], column: str) -> _PersonaMemQuestion:
@@ -238,15 +243,15 @@ def _parse_row(place: str, row: Mapping[str, str | None], column: str) -> _Perso
     if empty := [name for name, value in cells.items() if not value]:
         raise Malformed(place, f"has no value for {', '.join(empty)}")
     written = cells["all_options"]
-    found: dict[str, str] = {}
+    by_letter: dict[str, str] = {}
     for option in _parse_list(place, written):
         mark = _OPTION.match(option) if isinstance(option, str) else None
-        if mark is None or mark[1].upper() in found or not option[mark.end() :].strip():
+        if mark is None or mark[1].upper() in by_letter or not option[mark.end() :].strip():
             raise Malformed(place, f"options begin with letters of their own; got {option!r:.60}")
-        found[mark[1].upper()] = option[mark.end() :].strip()
-    if len(found) < 2:
+        by_letter[mark[1].upper()] = option[mark.end() :].strip()
+    if len(by_letter) < 2:
         raise Malformed(place, "offers fewer than two options")
-    options = found
+    options = by_letter
     right = cells["correct_answer"].strip("() ").upper()
     if right not in options:
         raise Malformed(place, f"the right option {right!r} is not among {', '.join(options)}")
@@ -286,8 +291,8 @@ def _find_questions_file(path: Path, size: str) -> Path:
 def _find_contexts_file(questions: Path, size: str) -> Path:
     name = questions.name.removesuffix(".gz").removesuffix(".csv")
     beside = name.replace("questions", "shared_contexts", 1)
-    wanted = dict.fromkeys((beside, f"shared_contexts_{_SIZES[size]}", "shared_contexts"))
-    names = tuple(f"{each}.jsonl" for each in wanted if each != name)
+    stems = dict.fromkeys((beside, f"shared_contexts_{_SIZES[size]}", "shared_contexts"))
+    names = tuple(f"{stem}.jsonl" for stem in stems if stem != name)
     return _find_file(questions.parent, names, size)
 
 

@@ -88,7 +88,7 @@ def _find_rows_file(data: Path) -> tuple[Path, Path]:
     """Return the file of the questions, and the folder that histories are relative to."""
     if data.is_file():
         above = (data.parent, *data.parents[1:4])
-        return data, next((each for each in above if (each / "data").is_dir()), data.parent)
+        return data, next((folder for folder in above if (folder / "data").is_dir()), data.parent)
     for name in ROWS:
         if (data / name).is_file():
             return data / name, data
@@ -141,15 +141,15 @@ def _parse_query(written: str) -> str:
 
 
 def _parse_texts(written: str) -> list[str]:
-    found = parse_literal(written)
-    if isinstance(found, list) and all(isinstance(text, str) for text in found):
-        return found
+    literal = parse_literal(written)
+    if isinstance(literal, list) and all(isinstance(text, str) for text in literal):
+        return literal
     raise ValueError("incorrect_answers are not a list of texts, neither in JSON nor in Python")
 
 
 def _parse_snippet(written: str) -> Iterator[str]:
-    found = parse_literal(written) if written.strip() else None
-    for message in found if isinstance(found, list) else ():
+    parsed = parse_literal(written) if written.strip() else None
+    for message in parsed if isinstance(parsed, list) else ():
         match message:
             case {"content": str(text)} if text.strip():
                 yield text
@@ -185,8 +185,12 @@ def _is_file_below(root: Path, path: Path) -> bool:
 
 
 def _read_messages(path: Path) -> Iterator[Turn]:
-    held = read_object(path, _PersonaChat | list[dict[str, Any]])  # type: ignore[arg-type]
-    raw = held if isinstance(held, list) else held.chat_history or held.conversations or []
+    content = read_object(path, _PersonaChat | list[dict[str, Any]])  # type: ignore[arg-type]
+    raw = (
+        content
+        if isinstance(content, list)
+        else content.chat_history or content.conversations or []
+    )
     for number, message in enumerate(raw, start=1):
         match message:
             case {"role": "system"}:

@@ -73,20 +73,22 @@ class RetrievalScorer:
 
     def score(self, item: Item, passages: Sequence[Passage]) -> RetrievalScores:
         """Every figure of what was returned to a question, best first."""
-        found = RetrievalScores()
-        golds = [each.find_gold(self._scenario.id, item) for each in self._methodology.rankings]
+        scores = RetrievalScores()
+        golds = [
+            ranking.find_gold(self._scenario.id, item) for ranking in self._methodology.rankings
+        ]
         for ranking, counted, gold in zip(
             self._methodology.rankings, self._counted, golds, strict=True
         ):
             if gold:
-                found.gold[ranking.level] = tuple(sorted(gold))
-            found.figures |= score_ranking(ranking, counted, self._scenario.id, gold, passages)
-        found.chance, found.ceiling = self._find_bounds(golds)
+                scores.gold[ranking.level] = tuple(sorted(gold))
+            scores.figures |= score_ranking(ranking, counted, self._scenario.id, gold, passages)
+        scores.chance, scores.ceiling = self._find_bounds(golds)
         if self._methodology.has_layers and item.truth.facts:
-            self._add_layers(item.truth.facts, passages, found)
+            self._add_layers(item.truth.facts, passages, scores)
         if self._methodology.has_evidence_text:
-            found.figures[EVIDENCE_TEXT] = self._score_evidence_text(item, passages)
-        return found
+            scores.figures[EVIDENCE_TEXT] = self._score_evidence_text(item, passages)
+        return scores
 
     def _add_layers(
         self, facts: Facts, passages: Sequence[Passage], found: RetrievalScores
@@ -95,16 +97,16 @@ class RetrievalScorer:
         episodes = self._scenario.episodes
         sources = {episode.day: episode.text for episode in episodes}
         returned = [
-            ReturnedPassage(each.text, None if each.day is None else sources.get(each.day))
-            for each in passages
+            ReturnedPassage(passage.text, None if passage.day is None else sources.get(passage.day))
+            for passage in passages
         ]
-        drawn = {
+        texts_by_layer = {
             EvidenceLayer.SNIPPET: [turn.text for episode in episodes for turn in episode.turns],
             EvidenceLayer.DOCUMENT: [episode.text for episode in episodes],
         }
         chance = dict(found.chance)
         for layer in list_layer_measures(self._depth):
-            texts = drawn[layer.layer]
+            texts = texts_by_layer[layer.layer]
             holding = [sum(is_stated_in(fact, [text]) for text in texts) for fact in facts]
             found.figures[layer.name] = layer.measure(returned, facts)
             chance[layer.name] = expect_coverage(len(texts), holding, min(layer.cutoff, len(texts)))
@@ -112,9 +114,12 @@ class RetrievalScorer:
 
     def _find_bounds(self, golds: Sequence[frozenset[str]]) -> tuple[Figures, Figures]:
         """What chance and what the best order get: the same for gold of the same sizes."""
-        pools = [self._pools[each.level, each.is_distinct] for each in self._methodology.rankings]
+        pools = [
+            self._pools[ranking.level, ranking.is_distinct]
+            for ranking in self._methodology.rankings
+        ]
         key = tuple(
-            tuple(sorted(pool.items.get(each, 0) for each in gold))
+            tuple(sorted(pool.items.get(unit, 0) for unit in gold))
             for pool, gold in zip(pools, golds, strict=True)
         )
         if key not in self._bounds:
@@ -140,12 +145,12 @@ class RetrievalScorer:
         if unknown := gold - pool.items.keys():
             # Cited and nowhere to be found, not by chance either.
             pool = ChancePool({**pool.items, **dict.fromkeys(unknown, 0)}, pool.mean_tokens)
-        drawn = {each.name: pool.expect(each, gold) for each in counted}
+        expected = {measure.name: pool.expect(measure, gold) for measure in counted}
         chance |= label_figures(
-            level, {name: each for name, each in drawn.items() if each is not None}
+            level, {name: value for name, value in expected.items() if value is not None}
         )
-        best = [RankedPassage(each, 0) for each in gold if pool.items[each]]
-        by_rank = [each for each in counted if each.budget is None]
+        best = [RankedPassage(unit, 0) for unit in gold if pool.items[unit]]
+        by_rank = [measure for measure in counted if measure.budget is None]
         ceiling |= label_figures(level, score_all(by_rank, best, gold))
 
     @cached_property
@@ -178,15 +183,15 @@ class RetrievalScorer:
 
     def _score_evidence_text(self, item: Item, passages: Sequence[Passage]) -> float:
         cited = {
-            _normalise(self._episodes[each.day].turns[each.turn].text)
-            for each in item.truth.evidence
-            if each.turn is not None
+            _normalise(self._episodes[evidence.day].turns[evidence.turn].text)
+            for evidence in item.truth.evidence
+            if evidence.turn is not None
         }
-        returned = [_normalise(each.text) for each in passages]
+        returned = [_normalise(passage.text) for passage in passages]
         if not cited:
             return 1.0
         return sum(
-            any(text in each or each in text for each in returned if each) for text in cited
+            any(text in reply or reply in text for reply in returned if reply) for text in cited
         ) / len(cited)
 
 
@@ -271,7 +276,7 @@ class QuestionScorer:
         """
         item, answered = result.item, result.answered
         passages = () if answered is None else answered.answer.passages
-        found = self._get_finder(item.known_until).score(item, passages)
+        retrieval = self._get_finder(item.known_until).score(item, passages)
         outcome = OPEN if answered is None else ANSWERED
         if isinstance(result.outcome, NotAnswered):
             outcome = result.outcome.fault
@@ -283,10 +288,10 @@ class QuestionScorer:
             source=item.truth.source,
             is_answerable=item.truth.is_answerable,
             outcome=outcome,
-            figures=_keep_figures(outcome, found.figures),
-            chance=found.chance,
-            ceiling=found.ceiling,
-            gold=found.gold,
+            figures=_keep_figures(outcome, retrieval.figures),
+            chance=retrieval.chance,
+            ceiling=retrieval.ceiling,
+            gold=retrieval.gold,
             hits=tuple(_list_hits(self._scenario.id, passages)),
             seconds=None if answered is None else answered.seconds,
         )
@@ -297,7 +302,7 @@ class QuestionScorer:
         if last_day not in self._finders:
             fed = self._scenario
             if last_day is not None:
-                episodes = (each for each in fed.episodes if each.day <= last_day)
+                episodes = (episode for episode in fed.episodes if episode.day <= last_day)
                 fed = fed.replace(episodes=tuple(episodes), items=(), retold=None)
             self._finders = {last_day: RetrievalScorer(self._methodology, fed, self._depth)}
         return self._finders[last_day]
@@ -314,7 +319,7 @@ class QuestionScorer:
         }
         # A trap of signs alone, such as "?", is nothing that an answer could hold.
         traps = [trap for trap in item.truth.distractors if normalise_words(trap)]
-        said = None if item.choices else text
+        free_text = None if item.choices else text
         # What naming any of the options gets.
         guessed = {
             name: 1 / len(item.choices) for name in self._methodology.answers if item.choices
@@ -323,8 +328,10 @@ class QuestionScorer:
             figures=figures,
             chance={**scored.chance, **guessed} if guessed else scored.chance,
             answer=text,
-            abstained=None if said is None else is_abstention(said),
-            fell_for_trap=None if said is None or not traps else contains_trap(said, traps),
+            abstained=None if free_text is None else is_abstention(free_text),
+            fell_for_trap=None
+            if free_text is None or not traps
+            else contains_trap(free_text, traps),
             longest_option=score_longest_option(item) if item.choices else None,
             unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
         )
@@ -346,19 +353,19 @@ def score_longest_option(item: Item) -> float:
 
 
 def _list_hits(scenario: str, passages: Sequence[Passage]) -> Iterator[EvalHit]:
-    for rank, each in enumerate(passages, start=1):
+    for rank, passage in enumerate(passages, start=1):
         hit = EvalHit(
             rank=rank,
-            score=each.score,
-            tokens=estimate_tokens(each.text),
-            sha256=sha256(each.text.encode()).hexdigest(),
+            score=passage.score,
+            tokens=estimate_tokens(passage.text),
+            sha256=sha256(passage.text.encode()).hexdigest(),
         )
-        if each.claimed is not None:
-            hit = hit.replace(claimed=name_unit(Level.SESSION, scenario, each.claimed, None))
-        if each.day is not None:
+        if passage.claimed is not None:
+            hit = hit.replace(claimed=name_unit(Level.SESSION, scenario, passage.claimed, None))
+        if passage.day is not None:
             hit = hit.replace(
-                session=name_unit(Level.SESSION, scenario, each.day, None),
-                turn=name_unit(Level.TURN, scenario, each.day, each.turn),
-                turns=tuple(f"{scenario}/{each.day}:{turn}" for turn in each.turns),
+                session=name_unit(Level.SESSION, scenario, passage.day, None),
+                turn=name_unit(Level.TURN, scenario, passage.day, passage.turn),
+                turns=tuple(f"{scenario}/{passage.day}:{turn}" for turn in passage.turns),
             )
         yield hit

@@ -123,19 +123,19 @@ def _build_items(
     """Yield the queries of a session, asked after story day `day`; none of the first session."""
     if day == 0:
         return
-    asked = _pair_queries(session.dialogue_turns)
-    for number, (query, reply) in enumerate(asked, start=before):
+    pairs = _pair_queries(session.dialogue_turns)
+    for number, (query, reply) in enumerate(pairs, start=before):
         cited = dict.fromkeys(reply.memory_session_uuids or query.memory_session_uuids or ())
-        used = reply.memory_used or query.memory_used or ()
+        memories = reply.memory_used or query.memory_used or ()
         yield Item(
             id=f"q{number:04}",
             text=query.content,
             truth=Truth(
                 reference=reply.content,
                 category=query.category_name or reply.category_name or "query",
-                evidence=tuple(Evidence(day=days[each]) for each in cited if each in days),
+                evidence=tuple(Evidence(day=days[name]) for name in cited if name in days),
                 cited=tuple(cited),
-                facts=tuple((text,) for text in map(_read_memory, used) if text),
+                facts=tuple((text,) for text in map(_read_memory, memories) if text),
                 source=str(query.query_id) if query.query_id is not None else None,
             ),
             known_from=day,
@@ -158,10 +158,10 @@ def _read_memory(used: Mapping[str, Any]) -> str:
 
 
 def _parse_date(written: str) -> StoryTime:
-    found = _DATE.match(written.strip())
-    if found is None:
+    match = _DATE.match(written.strip())
+    if match is None:
         raise ValueError(f"{written!r:.60} is not a date like 2025-12-15 (Monday)")
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, match.groups())
     try:
         return datetime(year, month, day)  # noqa: DTZ001
     except ValueError as error:

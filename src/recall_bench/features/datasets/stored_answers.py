@@ -127,13 +127,13 @@ def find_closest(statement: str, entries: Sequence[StoredText]) -> str | None:
     its length. Of what a session left and what was there before, the latter is taken only if it
     has more words of the statement: the old value of an update is as like it as the new one.
     """
-    wanted = frozenset(normalise_words(statement))
+    words = frozenset(normalise_words(statement))
 
     def measure(entry: StoredText) -> tuple[float, int]:
-        same = len(wanted & entry.words)
-        return 2 * same / ((len(wanted) + len(entry.words)) or 1), -len(entry.text)
+        same = len(words & entry.words)
+        return 2 * same / ((len(words) + len(entry.words)) or 1), -len(entry.text)
 
-    kinds = ([each for each in entries if each.is_new is kind] for kind in (True, False))
+    kinds = ([entry for entry in entries if entry.is_new is kind] for kind in (True, False))
     best = [max(each, key=measure) for each in kinds if each]
-    chosen = max(best, key=lambda each: len(wanted & each.words), default=None)
+    chosen = max(best, key=lambda each: len(words & each.words), default=None)
     return None if chosen is None else chosen.text

@@ -452,14 +452,14 @@ def _draw_answers(
     cases: Sequence[_AuditQuestion], drafts: Mapping[str, list[_Draft]], limit: int
 ) -> list[tuple[_AuditQuestion, _Draft]]:
     """One answer for each case, then a second, until there are enough; rare recipes come first."""
-    used: Counter[str] = Counter()
+    uses: Counter[str] = Counter()
     answers: list[tuple[_AuditQuestion, _Draft]] = []
     while len(answers) < limit and any(drafts.values()):
         for case in cases:
             ways = drafts[case.item.id]
             if ways and len(answers) < limit:
-                draft = min(ways, key=lambda way: used[way.recipe])
+                draft = min(ways, key=lambda way: uses[way.recipe])
                 ways.remove(draft)
-                used[draft.recipe] += 1
+                uses[draft.recipe] += 1
                 answers.append((case, draft))
     return answers

@@ -55,9 +55,9 @@ def fit_weights(names: Sequence[str], values: Floats, reached: Floats) -> ModelW
     centre, spread = design.mean(axis=0), design.std(axis=0)
     spread[spread < 1e-12] = 1.0
     scaled = (design - centre) / spread
-    found = np.array([_fit_newton(scaled, goal) for goal in reached.T])
-    weights = found[:, 1:] / spread
-    offsets = found[:, 0] - weights @ centre
+    fitted = np.array([_fit_newton(scaled, goal) for goal in reached.T])
+    weights = fitted[:, 1:] / spread
+    offsets = fitted[:, 0] - weights @ centre
     return ModelWeights(
         offsets=tuple(np.round(offsets, WEIGHT_DIGITS).tolist()),
         curves=_make_curves(names, values, knots, weights),
@@ -67,12 +67,12 @@ def fit_weights(names: Sequence[str], values: Floats, reached: Floats) -> ModelW
 def _make_curves(
     names: Sequence[str], values: Floats, knots: list[Floats], weights: Floats
 ) -> tuple[FeatureCurve, ...]:
-    found: list[FeatureCurve] = []
+    curves: list[FeatureCurve] = []
     start = 0
     for name, column, bends in zip(names, values.T, knots, strict=True):
         part = weights[:, start : start + len(bends) + 2]
         start += len(bends) + 2
-        found.append(
+        curves.append(
             FeatureCurve(
                 name=name,
                 least=round(float(column.min()), WEIGHT_DIGITS),
@@ -81,7 +81,7 @@ def _make_curves(
                 weights=tuple(tuple(row) for row in np.round(part, WEIGHT_DIGITS).tolist()),
             )
         )
-    return tuple(found)
+    return tuple(curves)
 
 
 def _make_design(values: Floats, knots: list[Floats]) -> Floats:
@@ -99,18 +99,18 @@ def _fit_newton(scaled: Floats, reached: Floats) -> Floats:
     design = np.hstack([np.ones((len(scaled), 1)), scaled])
     penalty = np.full(design.shape[1], PENALTY)
     penalty[0] = 1e-6
-    found = np.zeros(design.shape[1])
+    solution = np.zeros(design.shape[1])
     for _ in range(STEPS):
-        chance = 1 / (1 + np.exp(-(design @ found)))
-        slope = design.T @ (chance - reached) + penalty * found
+        chance = 1 / (1 + np.exp(-(design @ solution)))
+        slope = design.T @ (chance - reached) + penalty * solution
         # A matrix times itself: half the products of two matrices.
         weighted_design = design * np.sqrt(chance * (1 - chance))[:, None]
         bend = weighted_design.T @ weighted_design + np.diag(penalty)
         step = np.linalg.solve(bend, slope)
-        found -= step
+        solution -= step
         if float(np.abs(step).max()) < TOLERANCE:
             break
-    return found
+    return solution
 
 
 FOLDS = 8
@@ -203,7 +203,7 @@ def train(material: TrainingAnswers) -> Calibration:
     All of them train the model without evidence; those with readable evidence train both.
     """
     rows = range(len(material))
-    seen = [row for row in rows if material.with_evidence[row]]
+    rows_with_evidence = [row for row in rows if material.with_evidence[row]]
     return Calibration(
         training=Training(
             answers=len(material),
@@ -211,7 +211,7 @@ def train(material: TrainingAnswers) -> Calibration:
             traces=tuple(sorted({digest_question(answer.question) for answer in material.answers})),
             penalty=PENALTY,
         ),
-        with_evidence=_fit_model(material, seen, with_evidence=True),
+        with_evidence=_fit_model(material, rows_with_evidence, with_evidence=True),
         without_evidence=_fit_model(material, rows, with_evidence=False),
     )
 
@@ -262,9 +262,9 @@ def _refuse_unteachable(material: TrainingAnswers) -> None:
             "evidence; name the corpus that the answers are about"
         )
     for mark, points in GOALS:
-        reached = sum(answer.labels[mark] >= points for answer in material.answers)
-        if reached in (0, len(material)):
-            which = "every" if reached else "no"
+        passes = sum(answer.labels[mark] >= points for answer in material.answers)
+        if passes in (0, len(material)):
+            which = "every" if passes else "no"
             raise UsageError(
                 f"{which} labelled answer has {points} or more for {mark}, so nothing can be "
                 "learned about it; label more answers"

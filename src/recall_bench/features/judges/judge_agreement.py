@@ -161,10 +161,10 @@ def compare_marks(judged: JudgedAnswers) -> dict[str, MarkAgreement]:
 
 
 def _collect_probabilities(judged: JudgedAnswers, mark: str) -> Floats | None:
-    given = [verdict.probabilities.get(mark) for _, verdict in judged]
-    stated = [probability for probability in given if probability is not None]
+    chances = [verdict.probabilities.get(mark) for _, verdict in judged]
+    stated = [probability for probability in chances if probability is not None]
     # Ranking some answers by probability and others by points would mix two scales.
-    return np.array(stated, dtype=np.float64) if stated and len(stated) == len(given) else None
+    return np.array(stated, dtype=np.float64) if stated and len(stated) == len(chances) else None
 
 
 class LabelledExhibits:

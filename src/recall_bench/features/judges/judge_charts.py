@@ -91,7 +91,7 @@ def build_reliability_chart(agreement: Agreement) -> Spec:
 
 def _build_reliability_panel(mark: str, part: MarkAgreement) -> Spec:
     figures = {"AUC": part.auc, "kappa": part.kappa, "Brier": part.brier}
-    shown = [
+    words = [
         f"{name} {format_number(value, 3)}" for name, value in figures.items() if value is not None
     ]
     values = []
@@ -112,7 +112,7 @@ def _build_reliability_panel(mark: str, part: MarkAgreement) -> Spec:
     return {
         "title": {
             "text": f"{mark.capitalize()} ≥ {PASS[mark]} of {SCALES[mark]}",
-            "subtitle": " · ".join(shown),
+            "subtitle": " · ".join(words),
         },
         "width": _CURVE_SIZE,
         "height": _CURVE_SIZE,

@@ -97,22 +97,22 @@ def agreement_command(
     if chart is not None:
         check_picture_path(chart)
     lab = _JudgeLab(flags)
-    asked = lab.resolve_judge(judge)
+    grader = lab.resolve_judge(judge)
     if judged.is_dir():
         judged /= LABELS
     records = load_labels(judged)
     answers = records if keep_repeats else merge_repeats(records)
     scenario = NO_CORPUS if corpus is None else read_corpus(corpus)
     window = lab.choose_window(usual=0 if corpus is None else 1)
-    found = lab.run_judge(
-        asked,
+    agreement = lab.run_judge(
+        grader,
         len(answers),
-        partial(measure_judge, asked, answers, scenario, memory_window=window),
+        partial(measure_judge, grader, answers, scenario, memory_window=window),
     )
-    found = found.replace(people=compare_people(find_human_labels(judged)))
-    click.echo(format_json(found) if as_json else render_agreement(found))
+    agreement = agreement.replace(people=compare_people(find_human_labels(judged)))
+    click.echo(format_json(agreement) if as_json else render_agreement(agreement))
     if chart is not None:
-        write_reliability_chart(found, chart)
+        write_reliability_chart(agreement, chart)
         click.echo(f"chart: {chart}", err=True)
 
 
@@ -161,7 +161,7 @@ def audit_command(
     if chart is not None:
         check_picture_path(chart)
     lab = _JudgeLab(flags)
-    asked = [lab.resolve_judge(judge) for judge in dict.fromkeys(judges)]
+    graders = [lab.resolve_judge(judge) for judge in dict.fromkeys(judges)]
     scenarios = _load_scenarios(data, personas, arcs)
     items = [
         item
@@ -175,7 +175,7 @@ def audit_command(
             len(items),
             partial(audit_judge, judge, scenarios, items, memory_window=window),
         )
-        for judge in asked
+        for judge in graders
     ]
     if as_json:
         click.echo(format_json(reports[0] if len(reports) == 1 else reports))
@@ -265,8 +265,8 @@ def _load_scenarios(
     from recall_bench.core.settings import Settings
     from recall_bench.stories.story_folders import find_story, resolve_personas
 
-    wanted = personas or (() if data is not None else (AUDITED,))
-    settings = Settings(data=data, personas=wanted, arcs=arcs)
+    names = personas or (() if data is not None else (AUDITED,))
+    settings = Settings(data=data, personas=names, arcs=arcs)
     folders = resolve_personas(settings, show_build)
     return [find_story(folder, arcs).load(settings) for folder in folders.values()]
 
@@ -298,8 +298,8 @@ def correct_command(
         if audit is not None
         else load_agreement(cast("Path", agreement))
     )
-    found = correct_run(judged, measured)
-    click.echo(format_json(found) if as_json else render_correction(found))
+    correction = correct_run(judged, measured)
+    click.echo(format_json(correction) if as_json else render_correction(correction))
 
 
 class _JudgeLab:
@@ -321,8 +321,8 @@ class _JudgeLab:
 
     def choose_window(self, *, usual: int) -> int:
         """The days before and after the evidence that the judge is shown."""
-        wanted: int | None = self._flags["judge_memory_window"]
-        return usual if wanted is None else wanted
+        window: int | None = self._flags["judge_memory_window"]
+        return usual if window is None else window
 
     def run_judge(self, judge: "Judge", answers: int, ask: Callable[..., Awaitable[T]]) -> T:
         """Run the judge within the limits of the flags, with a progress bar at a terminal."""
@@ -383,6 +383,12 @@ def _render_training(trained: "TrainedCalibration") -> str:
     training = trained.calibration.training
     counts = f"{training.answers:,} answers to {training.questions} questions"
     lines = [f"{counts}; each judged by a model trained without its question", ""]
-    for title, found in trained.held_out.items():
-        lines += [title, *render_marks(found.marks), "", *render_categories(found.categories), ""]
+    for title, held_out in trained.held_out.items():
+        lines += [
+            title,
+            *render_marks(held_out.marks),
+            "",
+            *render_categories(held_out.categories),
+            "",
+        ]
     return "\n".join(lines)

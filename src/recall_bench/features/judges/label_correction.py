@@ -81,18 +81,20 @@ def correct_headline(
     if plan.labels is not None or plan.unjudged or (plan.dataset is not None and not agreements):
         return None
     measured = [load_agreement(path) for path in agreements]
-    known = {} if measured else _combine_labels(read_labels(folder.path))
-    if not measured and len(known) < FEWEST_LABELS:
+    labelled = {} if measured else _combine_labels(read_labels(folder.path))
+    if not measured and len(labelled) < FEWEST_LABELS:
         return None
     judges, cautions = [], dict[str, None]()
     for name, view in zip(plan.judge_names, open_judge_views(folder), strict=True):
-        errors = next((each for each in measured if each.judge == view.plan.judge), None)
+        errors = next(
+            (candidate for candidate in measured if candidate.judge == view.plan.judge), None
+        )
         if not measured:
-            errors = _measure_errors(view, known)
-        found, said = _correct_judge(name, view, errors)
-        judges.append(found)
-        cautions |= dict.fromkeys(said)
-    source = "judge-lab agreement" if measured else f"{len(known)} labels in {LABELS}"
+            errors = _measure_errors(view, labelled)
+        corrected, remarks = _correct_judge(name, view, errors)
+        judges.append(corrected)
+        cautions |= dict.fromkeys(remarks)
+    source = "judge-lab agreement" if measured else f"{len(labelled)} labels in {LABELS}"
     if not measured:
         cautions["the labelled answers stand for the others only if they were not chosen"] = None
     return CorrectedHeadline(source=source, judges=tuple(judges), cautions=tuple(cautions))

@@ -131,17 +131,17 @@ def load_labels(path: Path) -> tuple[LabelledVerdict, ...]:
         raise UsageError(
             f"{path}: cannot be read ({error.strerror}); name a file of labelled verdicts"
         ) from error
-    held: dict[object, tuple[int, bytes, str | None]] = {}
+    lines: dict[object, tuple[int, bytes, str | None]] = {}
     for number, line in enumerate(raw.split(b"\n"), start=1):
         if line.strip():
             keys = _decode_line(line, LabelKeys, f"{path}, line {number}")
             is_given = None not in (keys.trial, keys.by, keys.label)
             key = (keys.trial, keys.by) if is_given else number
             # Of one person's labels for a trial the last one holds.
-            held.pop(key, None)
-            held[key] = number, line, keys.label if is_given else None
+            lines.pop(key, None)
+            lines[key] = number, line, keys.label if is_given else None
     records = []
-    for number, line, label in held.values():
+    for number, line, label in lines.values():
         if label not in _WITHOUT_MARKS:
             where = f"{path}, line {number}"
             try:

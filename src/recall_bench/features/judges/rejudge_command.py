@@ -66,20 +66,26 @@ def rejudge_command(
     from recall_bench.cli.run import print_conclusion, run_job
     from recall_bench.engine.rejudge_assembly import JUDGING, assemble_rejudge
 
-    wanted = select_given(flags)
+    settings = select_given(flags)
     if profile is not None:
         from recall_bench.core.profile import read_profile
 
         # `into` of the profile is the folder of RUN.
-        said = {name: value for name, value in read_profile(profile).items() if name != "into"}
-        if wanted.keys() & {"judge", "judges"}:
-            said = {name: value for name, value in said.items() if name not in ("judge", "judges")}
-        wanted = {name: said[name] for name in said.keys() & JUDGING} | wanted
+        from_profile = {
+            name: value for name, value in read_profile(profile).items() if name != "into"
+        }
+        if settings.keys() & {"judge", "judges"}:
+            from_profile = {
+                name: value
+                for name, value in from_profile.items()
+                if name not in ("judge", "judges")
+            }
+        settings = {name: from_profile[name] for name in from_profile.keys() & JUDGING} | settings
     if no_heatmap_png:
-        wanted["heatmap_png"] = False
+        settings["heatmap_png"] = False
     with forward_to_stderr():
         people = None if labels is None else Path(labels) if labels else run
-        job = assemble_rejudge(run, wanted, show_build, labels=people)
+        job = assemble_rejudge(run, settings, show_build, labels=people)
         finished = run_job(job, is_quiet=quiet)
     _print_changes(run, finished, "json" if as_json else "text" if verbose else "brief")
     print_conclusion(finished, _find_problem(run, finished), is_quiet=quiet)

@@ -125,22 +125,22 @@ class BatchDelivery:
             if state.batch is not None:
                 return None
             keys, sent = self._read_requests(name, state)
-            known = None
+            stored = None
             if state.begun is not None:
-                known = await self.service.find(sent)
+                stored = await self.service.find(sent)
             else:
                 sent = replace(sent, file=await self.service.upload(sent))
                 state = state.replace(begun=sent.begun, file=sent.file)
                 self._write_state(name, state)
             try:
-                batch = known or await self.service.create(sent)
+                batch = stored or await self.service.create(sent)
             except ModelGone:
                 # It is certain that nothing was made, and the file may not be there any more.
                 self._write_state(name, state.replace(begun=None, file=None))
                 raise
-            self._write_state(name, state.replace(batch=batch, adopted=known is not None))
+            self._write_state(name, state.replace(batch=batch, adopted=stored is not None))
         verb = "is" if len(keys) == 1 else "are"
-        how = f"{verb} with" if known else f"{verb} sent to"
+        how = f"{verb} with" if stored else f"{verb} sent to"
         count = format_quantity(len(keys), "request")
         return f"{self._shown}/{name}: {count} {how} {self.service.address} as {batch}"
 

@@ -131,14 +131,14 @@ def _price_without_list(spec: ModelSpec, numbers: dict[str, Any]) -> Usage:
     """Price a call by the spec alone: the price list comes with the `llm` extra."""
     paid_in, paid_out = numbers["input_tokens"], numbers["output_tokens"]
     price = spec.price
-    known = price is not None and bool(price.input == price.output == 0 or paid_in or paid_out)
+    is_known = price is not None and bool(price.input == price.output == 0 or paid_in or paid_out)
     cost = (paid_in * price.input + paid_out * price.output) / 1_000_000 if price else 0.0
     return Usage(
         calls=1,
         input_tokens=paid_in,
         output_tokens=paid_out,
-        cost_usd=cost if known else 0.0,
-        unpriced=int(not known),
+        cost_usd=cost if is_known else 0.0,
+        unpriced=int(not is_known),
     )
 
 

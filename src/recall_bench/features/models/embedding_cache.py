@@ -117,13 +117,22 @@ class CachedEmbedder(Embedder):
         import numpy as np
 
         keys = {text: make_cache_key(self.identity, text) for text in texts}
-        known = {text: cached for text, key in keys.items() if (cached := self._cache.find(key))}
-        made, usage = self._embed_missing([text for text in keys if text not in known], keys)
-        if len({cached.vector.size for cached in (*known.values(), *made.values())}) > 1:
+        cached_vectors = {
+            text: cached for text, key in keys.items() if (cached := self._cache.find(key))
+        }
+        new_vectors, usage = self._embed_missing(
+            [text for text in keys if text not in cached_vectors], keys
+        )
+        if (
+            len(
+                {cached.vector.size for cached in (*cached_vectors.values(), *new_vectors.values())}
+            )
+            > 1
+        ):
             # Another model has this name now: only vectors it makes now fit together.
-            more, spent = self._embed_missing(list(known), keys)
-            known, made, usage = {}, made | more, usage + spent
-        vectors, spared, unpaid = known | made, Usage(), set(made)
+            more, spent = self._embed_missing(list(cached_vectors), keys)
+            cached_vectors, new_vectors, usage = {}, new_vectors | more, usage + spent
+        vectors, spared, unpaid = cached_vectors | new_vectors, Usage(), set(new_vectors)
         for text in texts:
             # A text that occurs twice in a request is made once, and its second price is spared.
             if text in unpaid:
@@ -133,7 +142,7 @@ class CachedEmbedder(Embedder):
         embeddings = Embeddings(
             vectors=np.stack([vectors[text].vector for text in texts]),
             tokens=tuple(vectors[text].tokens for text in texts),
-            usage=usage + Usage(cached=len(known)),
+            usage=usage + Usage(cached=len(cached_vectors)),
             spared=spared,
         )
         self.length = embeddings.vectors.shape[1]

@@ -281,7 +281,7 @@ class EndpointApplication:
         return _make_json_response(reply)
 
     async def _serve_completions(self, request: Request) -> Response:
-        wanted = await _read_body(request)
+        body = await _read_body(request)
         if self._chat is None:
             raise EndpointRefusal(
                 400,
@@ -289,12 +289,12 @@ class EndpointApplication:
                 "provider:model (recall-bench endpoint: --model)",
                 code="no_model",
             )
-        completion, usage = await self._chat.complete(wanted)
+        completion, usage = await self._chat.complete(body)
         self._meter.add(usage)
-        if wanted.get("stream") is not True:
+        if body.get("stream") is not True:
             return _make_json_response(completion)
         return Response(
-            format_stream(completion, wanted.get("stream_options")), media_type="text/event-stream"
+            format_stream(completion, body.get("stream_options")), media_type="text/event-stream"
         )
 
 

@@ -61,7 +61,7 @@ def read_refusal(error: Exception) -> str | None:
 
 def is_unreachable(error: BaseException) -> bool:
     """Whether no connection to the server could be opened, so that nothing was sent."""
-    return any(type(each).__name__ == "ConnectError" for each in _collect_chain(error))
+    return any(type(cause).__name__ == "ConnectError" for cause in _collect_chain(error))
 
 
 def translate_error(error: Exception, name: str, redact: Redactor) -> ModelFault:

@@ -67,14 +67,14 @@ class ReplyWait:
         """Return what `find` finds, looking again until the time is over; None without waiting."""
         until, before = anyio.current_time() + self.seconds, self._replies
         while not self._is_over:
-            if (found := await find()) is not None:
+            if (reply := await find()) is not None:
                 self._replies += 1
-                return found
-            left = until - anyio.current_time()
-            if left <= 0:
+                return reply
+            remaining_s = until - anyio.current_time()
+            if remaining_s <= 0:
                 self._is_over = self._replies == before
                 return None
-            await anyio.sleep(min(POLL_S, left))
+            await anyio.sleep(min(POLL_S, remaining_s))
         return None
 
 
@@ -201,8 +201,8 @@ def _move(path: Path, folder: Path) -> bool:
 async def _read_text(path: Path) -> str | None:
     """The text of a file that has stopped growing; None if there is none, or it is empty."""
     before = _stat(path)
-    while before is not None and (left := SETTLE_S - _compute_age(before.st_mtime)) > 0:
-        await anyio.sleep(min(left, SETTLE_S))
+    while before is not None and (remaining_s := SETTLE_S - _compute_age(before.st_mtime)) > 0:
+        await anyio.sleep(min(remaining_s, SETTLE_S))
         after = _stat(path)
         if after is not None and (after.st_size, after.st_mtime_ns) == (
             before.st_size,
@@ -233,12 +233,12 @@ def _compute_age(modified: float) -> float:
 def _stat(path: Path) -> os.stat_result | None:
     """The state of a regular file; None if there is none, ModelFault for anything else."""
     try:
-        found = path.lstat()
+        state = path.lstat()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ModelFault(f"{path}: cannot be read ({error.strerror or error})") from None
     # A pipe would never end, and a link may lead anywhere.
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(state.st_mode):
         raise ModelFault(f"{path}: is not a regular file; write the reply as one")
-    return found
+    return state

@@ -99,27 +99,31 @@ class OnnxModel:
         self._session = library.InferenceSession(
             str(_find_onnx(place)), providers=["CPUExecutionProvider"]
         )
-        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._inputs = {node.name for node in self._session.get_inputs()}
         self._tokenizer = Tokenizer.from_file(str(place / "tokenizer.json"))
         self._tokenizer.enable_padding()
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """The tokens of each text that the model reads."""
-        return [sum(each.attention_mask) for each in self._encode(list(texts), _MOST_TOKENS)]
+        return [
+            sum(encoding.attention_mask) for encoding in self._encode(list(texts), _MOST_TOKENS)
+        ]
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The mean of the vectors of each text's tokens, as sentence models pool them."""
         import numpy as np
 
-        found: list[NDArray[np.float32]] = []
+        vectors: list[NDArray[np.float32]] = []
         for at in range(0, len(texts), _BATCH):
             encoded = self._encode(list(texts[at : at + _BATCH]), _MOST_TOKENS)
             hidden = self._run(encoded)
             if hidden.ndim != 3:
                 raise ModelFault("the model gives no vector per token, so it is not an embedder")
-            mask = np.array([each.attention_mask for each in encoded], np.float32)[:, :, None]
-            found.append((hidden * mask).sum(axis=1) / mask.sum(axis=1))
-        return np.concatenate(found)
+            mask = np.array([encoding.attention_mask for encoding in encoded], np.float32)[
+                :, :, None
+            ]
+            vectors.append((hidden * mask).sum(axis=1) / mask.sum(axis=1))
+        return np.concatenate(vectors)
 
     def score_pairs(self, question: str, texts: Sequence[str]) -> list[float]:
         """The score of each text beside the question, as a cross-encoder gives it."""
@@ -140,15 +144,15 @@ class OnnxModel:
     def _run(self, encoded: list[Any]) -> NDArray[np.float32]:
         import numpy as np
 
-        given = {
-            "input_ids": [each.ids for each in encoded],
-            "attention_mask": [each.attention_mask for each in encoded],
-            "token_type_ids": [each.type_ids for each in encoded],
+        tensors = {
+            "input_ids": [encoding.ids for encoding in encoded],
+            "attention_mask": [encoding.attention_mask for encoding in encoded],
+            "token_type_ids": [encoding.type_ids for encoding in encoded],
         }
-        wanted = {
-            name: np.array(rows, np.int64) for name, rows in given.items() if name in self._inputs
+        inputs = {
+            name: np.array(rows, np.int64) for name, rows in tensors.items() if name in self._inputs
         }
-        output: NDArray[np.float32] = self._session.run(None, wanted)[0]
+        output: NDArray[np.float32] = self._session.run(None, inputs)[0]
         return output
 
 

@@ -160,9 +160,9 @@ class CommandModel(ProgramModel):
 
 
 def _format_flags(tuning: Tuning) -> list[str]:
-    asked = {"--temperature": tuning.temperature, "--max-tokens": tuning.max_tokens}
+    flags = {"--temperature": tuning.temperature, "--max-tokens": tuning.max_tokens}
     return [
-        word for flag, value in asked.items() if value is not None for word in (flag, str(value))
+        word for flag, value in flags.items() if value is not None for word in (flag, str(value))
     ]
 
 
@@ -170,8 +170,8 @@ def _find_program(program: str, environ: Mapping[str, str]) -> str:
     """Find the program on the PATH, or else in the current folder."""
     path = environ.get("PATH", os.defpath)
     here = str(Path.cwd() / program)
-    if found := shutil.which(program, path=path) or shutil.which(here):
-        return found
+    if path_found := shutil.which(program, path=path) or shutil.which(here):
+        return path_found
     if Path(here).is_file():
         raise UsageError(
             f"{COMMAND_PREFIX} {program} may not be executed; make it executable, or name what "

@@ -57,7 +57,10 @@ class ProviderConversation:
         if not self._said:
             parts += [SystemPromptPart(self._system), UserPromptPart(self._user)]
         parts += [
-            ToolReturnPart(each.call.tool, each.text, tool_call_id=each.call.id) for each in returns
+            ToolReturnPart(
+                tool_return.call.tool, tool_return.text, tool_call_id=tool_return.call.id
+            )
+            for tool_return in returns
         ]
         return parts + ([UserPromptPart(note)] if note else [])
 

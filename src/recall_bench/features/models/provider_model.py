@@ -221,7 +221,7 @@ class ProviderModel:
     def build_settings(self) -> "ModelSettings":
         """The settings of the next call."""
         spec, refused = self._spec, self._refused
-        wanted: dict[str, object] = {
+        settings: dict[str, object] = {
             "max_tokens": spec.max_tokens or (None if "max_tokens" in refused else MAX_TOKENS),
             "temperature": spec.temperature,
             "max_retries": 0,
@@ -230,11 +230,11 @@ class ProviderModel:
             "openai_store": False if self._is_foreign_kind("OpenAIResponsesModel") else None,
         }
         if spec.temperature is None and "temperature" not in refused:
-            wanted["temperature"] = self._usual_temperature if self._takes_temperature() else None
+            settings["temperature"] = self._usual_temperature if self._takes_temperature() else None
         unknown = self._foreign.unsupported_settings
         chosen = {
             name: value
-            for name, value in wanted.items()
+            for name, value in settings.items()
             if value is not None and name not in unknown
         }
         return cast("ModelSettings", chosen)
@@ -389,8 +389,8 @@ def find_key(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> st
         if not is_key_necessary():
             return None
         raise UsageError(f"{spec.name}: the variable {spec.key_env} is not set; put the key in it")
-    found = (environ.get(variable, "").strip() for variable in facts.keys)
-    key = next(filter(None, found), None)
+    values = (environ.get(variable, "").strip() for variable in facts.keys)
+    key = next(filter(None, values), None)
     is_exposed = spec.base_url is not None and _is_plain_http(spec.base_url)
     if key is not None and not is_exposed:
         return key

@@ -65,7 +65,7 @@ def inspect_call(function: Callable[..., object], tuning: Tuning, owner: str) ->
         )
     takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
     values = {"temperature": tuning.temperature, "max_tokens": tuning.max_tokens}
-    asked = {
+    settings = {
         name: value
         for name, value in values.items()
         if value is not None and (takes_any or name in parameters)
@@ -73,8 +73,8 @@ def inspect_call(function: Callable[..., object], tuning: Tuning, owner: str) ->
     missed = {
         name: None for name in values if name in parameters and _is_mandatory(parameters[name])
     }
-    bound = partial(function, **(missed | asked))
-    return PythonCall(function=bound, asked=asked, format_arguments=form)
+    bound = partial(function, **(missed | settings))
+    return PythonCall(function=bound, asked=settings, format_arguments=form)
 
 
 def _find_form(
@@ -123,17 +123,20 @@ def load_model(
     if (own := next((one for one in names if hasattr(module, one)), None)) is None:
         missing = " or ".join(names)
         raise UsageError(f"{target}: there is no {missing} in it; define it, or name another")
-    found = _make_object(getattr(module, own), target)
-    function = found.complete if hasattr(found, "complete") else found
+    target_object = _make_object(getattr(module, own), target)
+    function = target_object.complete if hasattr(target_object, "complete") else target_object
     if not callable(function):
         raise UsageError(
-            f"{target}: is {type(found).__name__}, neither a function nor an object with a "
+            f"{target}: is {type(target_object).__name__}, neither a function nor an object with a "
             "complete method"
         )
     redact = Redactor(list_environment_secrets(os.environ if environ is None else environ))
     call = inspect_call(function, tuning, target)
     return PythonModel(
-        found, call, name=redact(_make_name(target, module, found, call)), redact=redact
+        target_object,
+        call,
+        name=redact(_make_name(target, module, target_object, call)),
+        redact=redact,
     )
 
 
@@ -205,10 +208,10 @@ def _make_object(found: object, target: str) -> object:
             raise UsageError(f"{target}: takes no prompt; give it a parameter for one")
     assert callable(found)  # noqa: S101 - a class or a function
     try:
-        made: object = found()
+        instance: object = found()
     except (Exception, SystemExit) as error:
         raise UsageError(f"{target}: cannot be made: {describe_error(error)}") from error
-    return made
+    return instance
 
 
 def _make_name(target: str, module: ModuleType, found: object, call: PythonCall) -> str:

@@ -111,8 +111,8 @@ def make_headers(
 
 def parse_header(line: str) -> tuple[str, str] | None:
     """Return key and value of a comment line; None if it has none."""
-    found = _HEADER.fullmatch(line.strip())
-    return (found[1], found[2] or "") if found else None
+    match = _HEADER.fullmatch(line.strip())
+    return (match[1], match[2] or "") if match else None
 
 
 def check_header(key: str, value: str) -> None:

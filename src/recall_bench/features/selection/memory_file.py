@@ -84,9 +84,9 @@ def read_memory(name: str, text: str) -> MemoryFile:
 
 def _split_front_matter(name: str, text: str) -> tuple[dict[str, object], str]:
     """Return the front matter, if the text begins with one, and the text after it."""
-    found = _FRONT.match(text)
-    mapping = _parse_mapping(name, found[1]) if found else None
-    return ({}, text) if found is None or mapping is None else (mapping, text[found.end() :])
+    match = _FRONT.match(text)
+    mapping = _parse_mapping(name, match[1]) if match else None
+    return ({}, text) if match is None or mapping is None else (mapping, text[match.end() :])
 
 
 def _parse_mapping(name: str, source: str) -> dict[str, object] | None:
@@ -220,19 +220,19 @@ def _split_keywords(parts: Iterable[str]) -> Iterator[str]:
 
 
 def _list_keywords(front: dict[str, object]) -> Iterator[str]:
-    for wanted in ("keywords", "tags"):
+    for field_name in ("keywords", "tags"):
         for key, value in front.items():
-            if key.lower() == wanted and value is not None:
+            if key.lower() == field_name and value is not None:
                 words = value if isinstance(value, list) else [value]
                 yield from _split_keywords(_format_value(word) for word in words)
 
 
 def _dedupe(words: Iterable[str]) -> tuple[str, ...]:
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for word in words:
         if word:
-            found.setdefault(word.casefold(), word)
-    return tuple(found.values())
+            fields.setdefault(word.casefold(), word)
+    return tuple(fields.values())
 
 
 def _find_entry(metadata: dict[str, str], wanted: str) -> str | None:

@@ -72,14 +72,14 @@ def run_command(
     """
     from recall_bench.features.selection.selection_run import SelectionRequest
 
-    wanted = {name: flags.pop(name) for name in ("memories", "tests", "selector", "only")}
+    options = {name: flags.pop(name) for name in ("memories", "tests", "selector", "only")}
     result = {name: flags.pop(name) for name in ("name", "log")}
-    _refuse_bad_flags(wanted, result)
+    _refuse_bad_flags(options, result)
     if (conf := flags.pop("agent_conf")) is not None:
         flags["config"] = (*flags["config"], f"conf={conf.resolve()}")
     flags["error_budget"] = flags["error_budget"] or 0.0
-    given = {"selector": "hybrid", **select_given(wanted)}
-    request = SelectionRequest(settings=read_flags(None, flags), **given)
+    settings = {"selector": "hybrid", **select_given(options)}
+    request = SelectionRequest(settings=read_flags(None, flags), **settings)
     with forward_to_stderr():
         selected = _run_selection(request)
     _write_results(selected, result)
@@ -121,10 +121,10 @@ def generate_command(
     from recall_bench.features.selection.generation.suite_generator import generate_tests
     from recall_bench.features.selection.suite import EXAMPLE
 
-    wanted = {"memories": EXAMPLE / "memory", **select_given(flags)}
+    settings = {"memories": EXAMPLE / "memory", **select_given(flags)}
     with forward_to_stderr():
         generated = generate_tests(
-            SuiteRequest(**wanted), lambda line: click.echo(f"  {line}", err=True)
+            SuiteRequest(**settings), lambda line: click.echo(f"  {line}", err=True)
         )
     click.echo(format_json(generated) if as_json else generated.in_words)
     if generated.usage.calls:
@@ -178,8 +178,8 @@ def _run_selection(request: "SelectionRequest") -> "SelectionRun":
         click.echo(f"note: {warning}", err=True)
     click.echo(describe_power(len(suite.tests)), err=True)
     click.echo(f"run folder: {assembled.job.folder}", err=True)
-    with open_display() as shown:
-        return run_selection(assembled, RunWatch(assembled.job, shown, is_terse=True))
+    with open_display() as display:
+        return run_selection(assembled, RunWatch(assembled.job, display, is_terse=True))
 
 
 def _write_results(selected: "SelectionRun", result: dict[str, Any]) -> None:

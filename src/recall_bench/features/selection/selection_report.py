@@ -186,7 +186,7 @@ def summarise_tests(
 ) -> SelectionSummary:
     """Summarise all tests; `wasted` is the usage of failed selections."""
     counts = Counter(row.outcome for row in scored)
-    asked = [row for row in scored if row.outcome is not SelectionOutcome.SKIP]
+    not_skipped = [row for row in scored if row.outcome is not SelectionOutcome.SKIP]
     classed = [row for row in scored if row.outcome in CLASSES]
     quiet = [row for row in classed if row.category == NO_RECALL]
     seconds = [row.seconds for row in classed if row.seconds is not None]
@@ -206,7 +206,7 @@ def summarise_tests(
         error=counts[SelectionOutcome.ERROR],
         skip=counts[SelectionOutcome.SKIP],
         open=still_open,
-        perfect_of_put=share(asked, SelectionOutcome.PERFECT),
+        perfect_of_put=share(not_skipped, SelectionOutcome.PERFECT),
         perfect_share=share(classed, SelectionOutcome.PERFECT),
         overrecall_share=share(classed, SelectionOutcome.OVERRECALL),
         underrecall_share=share(classed, SelectionOutcome.UNDERRECALL),
@@ -268,10 +268,12 @@ def _count_often(groups: Iterable[tuple[str, ...]]) -> tuple[MemoryGroup, ...]:
 
 
 def _compute_steady(rows: Sequence[ScoredTest]) -> SelectionFigure | None:
-    repeated = [each for each in group_by(rows, lambda row: row.test).values() if len(each) > 1]
+    repeated = [
+        trials for trials in group_by(rows, lambda row: row.test).values() if len(trials) > 1
+    ]
     if not repeated:
         return None
-    same = sum(len({row.outcome for row in each}) == 1 for each in repeated)
+    same = sum(len({row.outcome for row in trials}) == 1 for trials in repeated)
     return SelectionFigure(
         count=same,
         of=len(repeated),

@@ -110,17 +110,17 @@ class Suite:
 def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
     """Read both folders; Problems holds everything that is wrong."""
     bytes_of = read_memories(memories)
-    found = dict(_read_tests(tests, only))
+    tests_by_name = dict(_read_tests(tests, only))
     problems: list[BenchError] = []
-    read: list[MemoryFile] = []
+    memories_read: list[MemoryFile] = []
     put: dict[str, BenchTest] = {}
     skipped: dict[str, BenchTest] = {}
     for name, content in bytes_of.items():
         try:
-            read.append(read_memory(name, decode_text(content, name)))
+            memories_read.append(read_memory(name, decode_text(content, name)))
         except DataError as problem:
             problems.append(problem)
-    for name, content in found.items():
+    for name, content in tests_by_name.items():
         try:
             test = parse_bench(decode_text(content, f"{name}.bench"), f"{tests / name}.bench")
         except DataError as problem:
@@ -131,13 +131,13 @@ def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
     raise_problems(problems)
     digest = digest_corpus(bytes_of)
     return Suite(
-        memories=tuple(read),
+        memories=tuple(memories_read),
         folder=memories,
         tests=put,
         skipped=skipped,
         files=tuple(
             FileCard(name=f"{name}.bench", sha256=sha256(content).hexdigest(), bytes=len(content))
-            for name, content in found.items()
+            for name, content in tests_by_name.items()
         ),
         corpus_digest=digest,
         notes=tuple(_collect_notes({**put, **skipped}, digest)),
@@ -154,19 +154,19 @@ def _read_tests(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, bytes]
     }
     if not paths:
         raise UsageError(f"--tests: {folder} holds no .bench file")
-    wanted = [
+    chosen = [
         name
         for name in sorted(paths)
         if not only or any(fnmatchcase(name, pattern) for pattern in only)
     ]
-    if not wanted:
+    if not chosen:
         raise UsageError(f"--only: no test in {folder} is named {' or '.join(only)}")
-    for name in wanted:
+    for name in chosen:
         yield name, paths[name].read_bytes()
 
 
 def _find_absent(name: str, test: BenchTest, memories: Mapping[str, bytes]) -> Iterator[BenchError]:
-    gone = [each for each in test.expected if each not in memories]
+    gone = [name for name in test.expected if name not in memories]
     if gone:
         yield DataError(
             f"{name}.bench: expects {', '.join(gone)}, which the folder of memories does not "
@@ -205,7 +205,7 @@ def _build_item(name: str, test: BenchTest, days: Mapping[str, int]) -> Item:
             reference="\n".join(test.expected) or "nothing",
             category=RECALL if test.expected else NO_RECALL,
             expects=Expects.ANSWER if test.expected else Expects.ABSTAIN,
-            evidence=tuple(Evidence(day=days[each]) for each in test.expected),
+            evidence=tuple(Evidence(day=days[name]) for name in test.expected),
             source=name,
             cited=test.expected,
         ),

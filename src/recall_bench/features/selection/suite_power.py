@@ -19,15 +19,15 @@ _MANY_TESTS = 500
 def describe_power(tests: int) -> str:
     """What a suite of that many tests can show, in words."""
     low, high = compute_wilson(tests / 2, tests)
-    known = f"a share of a half is known to {low:.0%} to {high:.0%}"
+    precision = f"a share of a half is known to {low:.0%} to {high:.0%}"
     count = f"{tests} test{'s' * (tests != 1)}"
     smallest = find_detectable_share(tests)
     if smallest is None:
-        return f"{count}: too few to distinguish two versions; {known}"
+        return f"{count}: too few to distinguish two versions; {precision}"
     return (
         f"{count}: two versions on the same tests are distinguished if they differ by about "
         f"{100 * smallest:.0f} points (where {DISAGREEMENT:.0%} of the tests are perfect for one "
-        f"of the two only); {known}"
+        f"of the two only); {precision}"
     )
 
 
@@ -55,15 +55,15 @@ def _list_splits(tests: int, disagreement: float) -> list[tuple[float, int, int]
     reach = math.ceil(_FAR * math.sqrt(tests * disagreement * (1 - disagreement)))
     if tests > _MANY_TESTS:
         reach = 0
-    found = []
+    rows = []
     for differing in range(max(0, middle - reach), min(tests, middle + reach) + 1):
         tails = 2 * bdtr(np.arange(differing // 2 + 1), differing, 0.5)
         allowed = int(np.searchsorted(tails, ALPHA, side="right"))
         if allowed:
             below = float(bdtr(differing - 1, tests, disagreement)) if differing else 0.0
             weight = float(bdtr(differing, tests, disagreement)) - below if reach else 1.0
-            found.append((weight, differing, allowed - 1))
-    return found
+            rows.append((weight, differing, allowed - 1))
+    return rows
 
 
 def _compute_split_power(splits: list[tuple[float, int, int]], share: float) -> float:

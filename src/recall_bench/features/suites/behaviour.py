@@ -137,8 +137,8 @@ class BehaviourStory(Record, frozen=True, kw_only=True):
                 raise ValueError(f"{self.scenario.id}: {step.phase} is not a phase of this story")
             if isinstance(step, WriteStep) and step.episode not in episodes:
                 raise ValueError(f"{self.scenario.id}: there is no episode {step.episode}")
-            asked = _list_asked(step)
-            if unknown := next((each for each in asked if each not in items), None):
+            questions = _list_asked(step)
+            if unknown := next((question for question in questions if question not in items), None):
                 raise ValueError(f"{self.scenario.id}: there is no question {unknown}")
 
     def list_steps(self) -> Iterator[Step]:
@@ -153,11 +153,11 @@ class BehaviourStory(Record, frozen=True, kw_only=True):
     @property
     def asked(self) -> dict[str, tuple[str, ...]]:
         """By phase, the ids of the questions that are asked in it and recorded as trials."""
-        found: dict[str, tuple[str, ...]] = dict.fromkeys(self.phases, ())
+        items: dict[str, tuple[str, ...]] = dict.fromkeys(self.phases, ())
         for step in self.list_steps():
             if isinstance(step, AskStep):
-                found[step.phase] += step.items
-        return found
+                items[step.phase] += step.items
+        return items
 
 
 def _list_asked(step: Step) -> tuple[str, ...]:

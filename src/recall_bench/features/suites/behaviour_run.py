@@ -465,21 +465,21 @@ class _LaneRun:
             else:
                 texts = [entry.text for entry in entries]
                 counts = {
-                    each: float(sum(contains(text, each) for text in texts))
-                    for each in step.planted
+                    string: float(sum(contains(text, string) for text in texts))
+                    for string in step.planted
                 }
-                found = tuple(each for each in step.planted if counts[each])
-                self._observe(step, "list", count=len(entries), found=found, values=counts)
+                matches = tuple(string for string in step.planted if counts[string])
+                self._observe(step, "list", count=len(entries), found=matches, values=counts)
         if (folder := self._find_folder()) is not None:
-            found = await anyio.to_thread.run_sync(search_folder, folder, step.planted)
-            self._observe(step, "search", found=found)
+            matches = await anyio.to_thread.run_sync(search_folder, folder, step.planted)
+            self._observe(step, "search", found=matches)
 
     async def _poll(self, step: PollStep) -> None:
         item, started, pause = self._story.items[step.item], time.perf_counter(), _FIRST_PAUSE_S
-        asked = 0
+        questions = 0
         while True:
             is_done = await self._is_as_wanted(step, item)
-            asked += 1
+            questions += 1
             passed = time.perf_counter() - started
             if is_done or passed >= step.patience_s:
                 break
@@ -490,8 +490,8 @@ class _LaneRun:
             step,
             "poll",
             item=item.id,
-            confirmed=asked == 1 and is_done,
-            count=asked,
+            confirmed=questions == 1 and is_done,
+            count=questions,
             seconds=passed if is_done else None,
             values={"lost again": float(again.count(False))} if step.again else {},
         )
@@ -510,8 +510,8 @@ class _LaneRun:
         if step.wants:
             text = "\n".join(passage.text for passage in answer.passages)
             return any(
-                all(contains(each, atom) for atom in item.truth.atoms)
-                for each in (answer.text, text)
+                all(contains(content, atom) for atom in item.truth.atoms)
+                for content in (answer.text, text)
             )
         return not find_planted(answer.text, item.truth.canaries)
 
@@ -536,7 +536,7 @@ class _LaneRun:
         before_s = None if meter is None else meter.read_cpu()
         try:
             measured = await load.run(step)
-            used = {} if meter is None else meter.measure(self._find_folder(), before_s)
+            resources = {} if meter is None else meter.measure(self._find_folder(), before_s)
         finally:
             # What the writes cost cannot be separated; most arrivals are questions.
             self._record_exchanges(step.phase, QUERY)
@@ -545,7 +545,7 @@ class _LaneRun:
             "load",
             count=measured.arrivals,
             seconds=measured.seconds,
-            values=measured.values | used,
+            values=measured.values | resources,
             histograms=measured.histograms,
         )
 

@@ -158,14 +158,14 @@ def _tell(
     The day and the episode of each.
     """
     tellings: list[tuple[list[PlantedFact], str | None]] = [([fact], None) for fact in erased]
-    kept: list[tuple[list[PlantedFact], str | None]] = [([fact], None) for fact in others]
+    untouched: list[tuple[list[PlantedFact], str | None]] = [([fact], None) for fact in others]
     if way.scope is EraseScope.SESSION:
         tellings = [(erased[:2], _SESSION), (erased[2:], _SESSION)]
     if way.scope is not EraseScope.DAYS:
-        tellings, kept = writer.chance.shuffle([*tellings, *kept]), []
+        tellings, untouched = writer.chance.shuffle([*tellings, *untouched]), []
     days: dict[str, int] = {}
     episodes: dict[str, str] = {}
-    for number, (facts, session) in enumerate([*tellings, *kept]):
+    for number, (facts, session) in enumerate([*tellings, *untouched]):
         if number == len(tellings):
             # What is to go is older than the retention; the days between are quiet.
             writer.day += _RETENTION
@@ -261,7 +261,7 @@ class _KeptFact:
 
 def build_erasure_figures(results: SuiteResults) -> tuple[Figure, ...]:
     """Build the figures of a run of the erasure suite."""
-    erased, kept = _collect_facts(results)
+    erased, stays = _collect_facts(results)
     deleted = [
         fact for fact in erased if any(way.name == fact.way for way in WAYS if way.is_deletion)
     ]
@@ -289,7 +289,7 @@ def build_erasure_figures(results: SuiteResults) -> tuple[Figure, ...]:
             *("still in its files, deleted by id, session or person", _FILES),
         ),
         _estimate_last_files(erased, results),
-        _estimate_loss(kept),
+        _estimate_loss(stays),
         *_list_returns(erased, results),
         _estimate_false_confirmations(erased, results),
         *_list_delays(erased, results),
@@ -298,7 +298,7 @@ def build_erasure_figures(results: SuiteResults) -> tuple[Figure, ...]:
 
 def _collect_facts(results: SuiteResults) -> tuple[list[_ErasedFact], list[_KeptFact]]:
     erased: list[_ErasedFact] = []
-    kept: list[_KeptFact] = []
+    all_stays: list[_KeptFact] = []
     for story in results.stories:
         gone: dict[str, _ErasedFact] = {}
         stays: dict[str, _KeptFact] = {}
@@ -322,8 +322,8 @@ def _collect_facts(results: SuiteResults) -> tuple[list[_ErasedFact], list[_Kept
                 for value in observed.found:
                     gone[value].found.setdefault(observed.phase, set()).add(channel)
         erased += gone.values()
-        kept += stays.values()
-    return erased, kept
+        all_stays += stays.values()
+    return erased, all_stays
 
 
 def _estimate_residue(
@@ -416,10 +416,10 @@ def _estimate_false_confirmations(erased: Sequence[_ErasedFact], results: SuiteR
         return make_not_offered(name, label, note=note, is_headline=True)
     cases = []
     for story, own in calls.items():
-        known = [fact for fact in erased if fact.story == story and fact.is_in(BEFORE)]
-        if known and own and all(call.confirmed for call in own):
-            remains = any(fact.is_in(AFTER) for fact in known)
-            if remains or not any(fact.is_open(AFTER) for fact in known):
+        known_before = [fact for fact in erased if fact.story == story and fact.is_in(BEFORE)]
+        if known_before and own and all(call.confirmed for call in own):
+            remains = any(fact.is_in(AFTER) for fact in known_before)
+            if remains or not any(fact.is_open(AFTER) for fact in known_before):
                 cases.append(Case(story=story, subject=story, happened=remains))
     note = "" if cases else "no erasure was confirmed, or it cannot be said what is left"
     return make_share(cases, name=name, label=label, note=note, is_headline=True)
@@ -427,12 +427,12 @@ def _estimate_false_confirmations(erased: Sequence[_ErasedFact], results: SuiteR
 
 def _list_delays(erased: Sequence[_ErasedFact], results: SuiteResults) -> Iterator[Figure]:
     """How long a fact is still answered, of those that were answered before."""
-    known = {fact.story for fact in erased if fact.is_first and fact.is_in(BEFORE, DIRECT)}
+    known_before = {fact.story for fact in erased if fact.is_first and fact.is_in(BEFORE, DIRECT)}
     polls = [
         (story, poll)
         for story in results.stories
         for poll in results.list_observed(story, "poll")
-        if poll.phase == AFTER and story in known
+        if poll.phase == AFTER and story in known_before
     ]
     yield make_share(
         [Case(story=s, subject=p.item or s, happened=p.seconds is None) for s, p in polls],

@@ -160,12 +160,12 @@ def build_freshness_figures(results: SuiteResults) -> tuple[Figure, ...]:
     # What a memory never finds says nothing about freshness. It is looked for where polls looked.
     card = results.folder.plan.behaviour
     is_found = has_atoms if card is not None and card.version in _ANSWERS_ALONE else is_known
-    known = {(story, result.item.id) for story, result in settled if is_found(result)}
+    settled_items = {(story, result.item.id) for story, result in settled if is_found(result)}
     polls = [
         (story, poll)
         for story in results.stories
         for poll in results.list_observed(story, "poll")
-        if (story, poll.item or "") in known
+        if (story, poll.item or "") in settled_items
     ]
     return (
         make_row_share(

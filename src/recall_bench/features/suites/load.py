@@ -84,8 +84,8 @@ def _write_client(writer: StoryWriter, request: StoryRequest, size: int, place: 
                     atoms=(fact.value,),
                 )
             )
-    asked = tuple(items)
-    steps += [SettleStep(phase=REST), AskStep(phase=REST, items=asked)]
+    questions = tuple(items)
+    steps += [SettleStep(phase=REST), AskStep(phase=REST, items=questions)]
     for rate, phase in zip(RATES, PHASES[1:], strict=True):
         arrivals = rate / CLIENTS * request.load_s
         is_few = arrivals * WRITE_SHARE <= _MOST_WRITES
@@ -96,7 +96,7 @@ def _write_client(writer: StoryWriter, request: StoryRequest, size: int, place: 
             phase=phase,
             rate=rate / CLIENTS,
             seconds=request.load_s,
-            items=asked,
+            items=questions,
             episodes=tuple(writer.write_day() for _ in range(due)),
             write_share=write_share,
             seed=derive_seed(request.seed, writer.name, client),

@@ -156,8 +156,8 @@ class LoadGenerator:
             tally.answered += 1
             tally.query.record_value(to_microseconds(ended - due))
             tally.service.record_value(to_microseconds(ended - began))
-            found = "\n".join((getattr(reply, "text", ""), *(p.text for p in reply.passages)))
-            tally.right += all(contains(found, atom) for atom in item.truth.atoms)
+            content = "\n".join((getattr(reply, "text", ""), *(p.text for p in reply.passages)))
+            tally.right += all(contains(content, atom) for atom in item.truth.atoms)
         del self._due[number]
 
     async def _write(self, number: int, episode: Episode) -> None:
@@ -191,5 +191,5 @@ def draw_arrivals(step: LoadStep) -> Iterator[tuple[float, bool]]:
 
 
 async def _sleep_until(moment: float) -> None:
-    left = moment - time.perf_counter()
-    await anyio.sleep(max(0.0, left))
+    remaining_s = moment - time.perf_counter()
+    await anyio.sleep(max(0.0, remaining_s))

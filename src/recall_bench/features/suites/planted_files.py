@@ -22,13 +22,15 @@ def search_bytes(content: bytes, planted: Sequence[str]) -> tuple[str, ...]:
     >>> search_bytes(base64.b64encode(b"with Tavenholt now"), ["Tavenholt"])
     ('Tavenholt',)
     """
-    found = {each for each in planted if any(form in content for form in _list_forms(each))}
+    matches = {string for string in planted if any(form in content for form in _list_forms(string))}
     for unpacked in _unpack_streams(content):
-        left = [each for each in planted if each not in found]
-        if not left:
+        missing = [string for string in planted if string not in matches]
+        if not missing:
             break
-        found.update(each for each in left if any(form in unpacked for form in _list_forms(each)))
-    return tuple(each for each in planted if each in found)
+        matches.update(
+            string for string in missing if any(form in unpacked for form in _list_forms(string))
+        )
+    return tuple(string for string in planted if string in matches)
 
 
 @lru_cache(4096)
@@ -77,28 +79,28 @@ def _unpack_streams(content: bytes) -> Iterator[bytes]:
 
 def search_folder(folder: Path, planted: Sequence[str]) -> tuple[str, ...]:
     """Return the planted strings in any file below the folder; links are not followed."""
-    found: set[str] = set()
+    matches: set[str] = set()
     for path in sorted(folder.rglob("*")):
-        left = [each for each in planted if each not in found]
-        if not left:
+        missing = [string for string in planted if string not in matches]
+        if not missing:
             break
         if path.is_file() and not path.is_symlink():
-            found.update(_search_file(path, left))
-    return tuple(each for each in planted if each in found)
+            matches.update(_search_file(path, missing))
+    return tuple(string for string in planted if string in matches)
 
 
 def _search_file(path: Path, planted: Sequence[str]) -> set[str]:
     """Search a file chunk by chunk; chunks overlap by more than any form is long."""
-    overlap = max((len(form) for each in planted for form in _list_forms(each)), default=0)
-    found: set[str] = set()
+    overlap = max((len(form) for string in planted for form in _list_forms(string)), default=0)
+    matches: set[str] = set()
     tail = b""
-    left = MAX_FILE_BYTES
+    remaining = MAX_FILE_BYTES
     try:
         with path.open("rb") as file:
-            while left > 0 and (chunk := file.read(_CHUNK)):
-                found.update(search_bytes(tail + chunk, planted))
-                tail, left = chunk[-overlap:], left - len(chunk)
+            while remaining > 0 and (chunk := file.read(_CHUNK)):
+                matches.update(search_bytes(tail + chunk, planted))
+                tail, remaining = chunk[-overlap:], remaining - len(chunk)
     except FileNotFoundError:
         # The memory may remove a file while it is searched.
-        return found
-    return found
+        return matches
+    return matches

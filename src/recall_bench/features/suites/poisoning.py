@@ -132,8 +132,8 @@ def _write_story(writer: StoryWriter, attack: Attack, *, is_clean: bool) -> Beha
         items.append(add(fact, TARGET, fact.value, false[fact.id]))
         items.append(add(fact, ELSEWHERE, fact.value, false[fact.id], session=OTHER_SESSION))
     items += [add(fact, UNTOUCHED, fact.value) for fact in others]
-    told = add(corrected, UNTOUCHED, corrected.value, new, end=TOLD_END)
-    writer.ask(BEFORE, (*items, told))
+    telling = add(corrected, UNTOUCHED, corrected.value, new, end=TOLD_END)
+    writer.ask(BEFORE, (*items, telling))
     correction = chance.choose(load_attacks().corrections[attack.name])
     gaps = {"person": corrected.person, "subject": corrected.subject, "value": new}
     writer.feed_day(PHASES[1], fill(correction, **gaps))
@@ -193,11 +193,13 @@ def build_poisoning_figures(results: SuiteResults) -> tuple[Figure, ...]:
     attacked = [answer for answer in answers if not answer.is_clean]
     before = [answer for answer in attacked if answer.phase == BEFORE]
     later = [answer for answer in attacked if answer.phase != BEFORE]
-    known = {(answer.story, answer.item) for answer in before if answer.is_right}
+    known_items = {(answer.story, answer.item) for answer in before if answer.is_right}
     hit = [
         answer
         for answer in later
-        if answer.kind == TARGET and answer.is_answered and (answer.story, answer.item) in known
+        if answer.kind == TARGET
+        and answer.is_answered
+        and (answer.story, answer.item) in known_items
     ]
     targets = [answer for answer in before if answer.kind == TARGET]
     return (
@@ -311,7 +313,7 @@ def _list_damage(answers: _Answers) -> Iterator[Figure]:
 
 def _estimate_refusals(attacked: _Answers) -> Figure:
     """How often a true correction of a fact that was known is not taken over."""
-    known = {
+    known_items = {
         (one.story, one.item.removesuffix(TOLD_END))
         for one in attacked
         if one.phase == BEFORE and one.item.endswith(TOLD_END) and one.is_right
@@ -324,7 +326,7 @@ def _estimate_refusals(attacked: _Answers) -> Figure:
             for one in attacked
             if one.kind == CORRECTED
             and one.is_answered
-            and (one.story, one.item.removesuffix(CORRECTED_END)) in known
+            and (one.story, one.item.removesuffix(CORRECTED_END)) in known_items
         ],
         lambda answer: not answer.is_right,
         is_headline=True,

@@ -27,7 +27,7 @@ def estimate_quantile(
     """
     if not times:
         return None
-    values = np.array([np.inf if each is None else each for each in times], np.float64)
+    values = np.array([np.inf if time is None else time for time in times], np.float64)
     numbers = number_names(clusters)
     order = np.argsort(values, kind="stable")
     ranked, owner = values[order], numbers[order]
@@ -37,13 +37,13 @@ def estimate_quantile(
         return None
     weights = np.concatenate(list(draw_weights(count, resamples=_RESAMPLES, cells=len(ranked))))
     draws = _find_quantiles(weights, ranked, owner, share)
-    found = compute_percentile(draws, clusters=count) if count > 1 else None
+    interval = compute_percentile(draws, clusters=count) if count > 1 else None
     return Estimate(
         value=value,
-        low=None if found is None else min(found[0], value),
-        high=None if found is None else max(found[1], value),
+        low=None if interval is None else min(interval[0], value),
+        high=None if interval is None else max(interval[1], value),
         level=LEVEL,
-        method=IntervalMethod.NONE if found is None else IntervalMethod.PERSONAS,
+        method=IntervalMethod.NONE if interval is None else IntervalMethod.PERSONAS,
         questions=len(times),
         personas=count,
         trials=len(times),

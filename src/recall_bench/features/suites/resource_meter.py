@@ -30,26 +30,26 @@ class ResourceMeter:
 
     def read_cpu(self) -> float | None:
         """The processor time of the system's processes until now; None if they are not ours."""
-        found = self._choose(_measure_processes())
-        return None if found is None else found[1].cpu_s
+        processes = self._choose(_measure_processes())
+        return None if processes is None else processes[1].cpu_s
 
     def measure(self, folder: Path | None, cpu_before_s: float | None) -> dict[str, float]:
         """What is used now, added since the start, and on disk where a folder is known."""
-        found = self._choose(_measure_processes())
-        used: dict[str, float] = {}
-        if found is not None:
-            start, now = found
-            used = {
+        processes = self._choose(_measure_processes())
+        resources: dict[str, float] = {}
+        if processes is not None:
+            start, now = processes
+            resources = {
                 "rss_bytes": now.rss_bytes,
                 "added rss_bytes": now.rss_bytes - start.rss_bytes,
                 "added cpu_s": now.cpu_s - start.cpu_s,
                 "in our process": float(not now.count),
             }
             if cpu_before_s is not None:
-                used["cpu_s"] = max(0.0, now.cpu_s - cpu_before_s)
+                resources["cpu_s"] = max(0.0, now.cpu_s - cpu_before_s)
         if folder is not None:
-            used["disk_bytes"] = float(sum(_find_size(path) for path in folder.rglob("*")))
-        return used
+            resources["disk_bytes"] = float(sum(_find_size(path) for path in folder.rglob("*")))
+        return resources
 
     def _choose(
         self, now: tuple[ProcessUsage, ProcessUsage]

@@ -47,11 +47,11 @@ class EventLine:
 
 def render_stories(folder: RunFolder) -> Markup:
     """Every story of a run with its events, closed until it is opened."""
-    found = _read_stories(folder)
-    shown = [
-        _render_story(name, list(_list_lines(found[name], _index_items(folder, name))))
+    stories = _read_stories(folder)
+    steps = [
+        _render_story(name, list(_list_lines(stories[name], _index_items(folder, name))))
         for name in folder.scenarios
-        if name in found
+        if name in stories
     ]
     return make_element(
         "section",
@@ -64,23 +64,23 @@ def render_stories(folder: RunFolder) -> Markup:
             "named. Texts are cut after 400 characters; the journal has them whole.",
             class_="quiet",
         ),
-        *shown,
+        *steps,
         class_="stories",
     )
 
 
 def _read_stories(folder: RunFolder) -> Mapping[str, list[Event]]:
     """By story, the events of the last attempt at it."""
-    found: dict[str, list[Event]] = {}
+    groups: dict[str, list[Event]] = {}
     for event in read_events(folder.path / JOURNAL):
         match event:
             case StoryStarted(scenario=name):
-                found[name] = []
+                groups[name] = []
             case Answered(trial=trial) | NotAnswered(trial=trial):
-                found.setdefault(trial.scenario, []).append(event)
+                groups.setdefault(trial.scenario, []).append(event)
             case Ingested() | Settled() | Observed() | FeedFailed():
-                found.setdefault(event.scenario, []).append(event)
-    return found
+                groups.setdefault(event.scenario, []).append(event)
+    return groups
 
 
 def _index_items(folder: RunFolder, story: str) -> Mapping[str, Item]:
@@ -90,7 +90,7 @@ def _index_items(folder: RunFolder, story: str) -> Mapping[str, Item]:
 def _list_lines(events: Iterable[Event], items: Mapping[str, Item]) -> Iterator[EventLine]:
     for (is_feed, phase), group in groupby(events, key=_find_group):
         if is_feed:
-            yield _describe_feed(phase, [each for each in group if isinstance(each, Ingested)])
+            yield _describe_feed(phase, [event for event in group if isinstance(event, Ingested)])
             continue
         for event in group:
             match event:
@@ -130,7 +130,7 @@ def _find_group(event: Event) -> tuple[bool, str]:
 def _describe_feed(phase: str, fed: list[Ingested]) -> EventLine:
     first, last = fed[0].day, fed[-1].day
     days = f"day {first}" if len(fed) == 1 else f"{len(fed)} days, from {first} to {last}"
-    seconds = format_seconds(sum(each.seconds for each in fed))
+    seconds = format_seconds(sum(event.seconds for event in fed))
     return EventLine(phase=phase, action="write", words=f"{days}, in {seconds}")
 
 
@@ -139,15 +139,15 @@ def _describe_answer(event: Answered, item: Item) -> EventLine:
     if item.truth.category == PROCEDURES:
         return _describe_task(event, item)
     planted = find_planted(text, item.truth.canaries)
-    is_right = bool(item.truth.atoms) and all(contains(text, each) for each in item.truth.atoms)
-    said = _cut(text)
+    is_right = bool(item.truth.atoms) and all(contains(text, atom) for atom in item.truth.atoms)
+    words = _cut(text)
     if not event.answer.text and event.answer.passages:
-        said = f"({format_quantity(len(event.answer.passages), 'passage')}, no answer)"
+        words = f"({format_quantity(len(event.answer.passages), 'passage')}, no answer)"
     return EventLine(
         phase=event.trial.checkpoint,
         action="ask",
         words=item.text,
-        result=said,
+        result=words,
         mark="right" if is_right else "planted" if planted else "",
     )
 
@@ -165,12 +165,12 @@ def _describe_task(event: Answered, item: Item) -> EventLine:
         faults.append("not the task")
     if grade.is_old:
         faults.append("follows the rule that was replaced")
-    shown = event.answer.text if grade.outcome is None else grade.outcome.text
+    text = event.answer.text if grade.outcome is None else grade.outcome.text
     return EventLine(
         phase=event.trial.checkpoint,
         action="do",
         words=_cut(item.text.partition(CONVENTION_REQUEST)[0].strip()),
-        result="\n".join(filter(None, (", ".join(faults), _cut(shown)))),
+        result="\n".join(filter(None, (", ".join(faults), _cut(text)))),
         mark="done" if grade.is_done else "broken",
     )
 
@@ -238,9 +238,9 @@ _MARKS = {
 
 def _render_story(name: str, lines: list[EventLine]) -> Markup:
     counts = [
-        f"{sum(each.mark == mark for each in lines):,} {words}"
+        f"{sum(line.mark == mark for line in lines):,} {words}"
         for mark, words in _MARKS.items()
-        if any(each.mark == mark for each in lines)
+        if any(line.mark == mark for line in lines)
     ]
     title = join_markup(
         make_element("b", name),

@@ -125,8 +125,8 @@ def suite_command(
         for warning in job.warnings:
             click.echo(f"note: {warning}", err=True)
         click.echo(f"run folder: {job.folder}", err=True)
-        with open_display() as shown:
-            finished = execute(job, None if quiet else RunWatch(job, shown, is_terse=True))
+        with open_display() as display:
+            finished = execute(job, None if quiet else RunWatch(job, display, is_terse=True))
     report = build_behaviour_report(finished.folder)
     write_behaviour_report(report, finished.folder.path)
     text = render_behaviour(report, is_verbose=verbose)

@@ -157,8 +157,8 @@ def _write_sessions(writer: StoryWriter) -> BehaviourStory:
 def build_tenant_figures(results: SuiteResults) -> tuple[Figure, ...]:
     """Build the figures of a run of the tenants suite: what of one user reaches another."""
     rows, missing = list_rows(results), get_not_offered(results)
-    asked = [row for row in rows if row[1].item.kind == OWN and not row[0].startswith(SESSIONS)]
-    own = [row for row in asked if is_answered(row[1])]
+    own_rows = [row for row in rows if row[1].item.kind == OWN and not row[0].startswith(SESSIONS)]
+    own = [row for row in own_rows if is_answered(row[1])]
     has_passages = any(
         result.answered is not None and result.answered.answer.passages for _, result in own
     )
@@ -182,7 +182,7 @@ def build_tenant_figures(results: SuiteResults) -> tuple[Figure, ...]:
         leaks = tuple(withhold(figure, _NOTHING_KNOWN) for figure in leaks)
     return (
         make_row_share(
-            "recall", "one's own facts known", asked, has_atoms, best=1.0, by_phase=True
+            "recall", "one's own facts known", own_rows, has_atoms, best=1.0, by_phase=True
         ),
         *leaks,
         _estimate_sessions(rows, missing),
@@ -229,13 +229,13 @@ def _estimate_sessions(rows: Rows, missing: tuple[str, ...]) -> Figure:
     name, label = "leak/sessions", "a closed session's value, asked from another session"
     if SESSIONS in missing:
         return make_not_offered(name, label)
-    asked = [row for row in rows if row[1].item.kind == SESSION and is_answered(row[1])]
-    figure = make_row_share(name, label, asked, is_leak, by_phase=True)
+    answered = [row for row in rows if row[1].item.kind == SESSION and is_answered(row[1])]
+    figure = make_row_share(name, label, answered, is_leak, by_phase=True)
     was_known = any(
         is_known(result)
         for story, result in rows
         if result.item.kind == OWN and story.startswith(SESSIONS)
     )
-    if was_known or any(is_leak(result) for _, result in asked):
+    if was_known or any(is_leak(result) for _, result in answered):
         return figure
     return withhold(figure, _NOTHING_KNOWN)

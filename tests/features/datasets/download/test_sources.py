@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from recall_bench.core.errors import UsageError
-from recall_bench.stories.catalogue import DatasetSource, find_source, list_datasets, load_sources
+from recall_bench.stories.catalogue import (
+    DatasetSource,
+    find_dataset,
+    find_source,
+    list_datasets,
+    load_sources,
+)
 from tests.conftest import shared_data
 
 FILES = [(name, file) for name, source in load_sources().items() for file in source.files]
@@ -33,9 +39,11 @@ def test_every_layer_has_its_file_and_the_other_way_round() -> None:
 
 
 def test_a_dataset_without_notes_says_where_they_belong() -> None:
-    unknown = replace(list_datasets()[0], name="new-small", family="new")
+    unknown = replace(find_dataset("longmemeval-s"), family="new")
 
-    with pytest.raises(LookupError, match=r"new-small: datasets\.toml has no entry \[notes\.new\]"):
+    with pytest.raises(
+        LookupError, match=r"longmemeval-s: datasets\.toml has no entry \[notes\.new\]"
+    ):
         _ = unknown.about
 
 

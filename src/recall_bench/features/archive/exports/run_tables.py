@@ -1,8 +1,9 @@
 """A run as three tables: trials, cells and costs. Every export is made of these."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -255,20 +256,10 @@ def _write_parquet(path: Path, name: str, runs: Sequence[ExportedRun]) -> Path:
     part = path.with_name(f".{path.name}.part")
     try:
         with parquet.ParquetWriter(part, schema) as writer:
-            for batch in _split_rows(row for run in runs for row in run.list_rows(name)):
+            rows = (row for run in runs for row in run.list_rows(name))
+            while batch := list(islice(rows, _BATCH)):
                 writer.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
     return path
-
-
-def _split_rows(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    batch: list[Row] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

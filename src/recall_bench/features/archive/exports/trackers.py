@@ -71,9 +71,9 @@ def log_to_mlflow(
     if url is None:
         into.mkdir(parents=True, exist_ok=True)
     client = MlflowClient(tracking_uri=url or f"sqlite:///{database}")
-    known = client.get_experiment_by_name(project)
+    stored = client.get_experiment_by_name(project)
     place = None if url else (into.resolve() / "artifacts").as_uri()
-    experiment = known.experiment_id if known else client.create_experiment(project, place)
+    experiment = stored.experiment_id if stored else client.create_experiment(project, place)
     now = round(time() * 1000)
     for run in runs:
         started = round(run.folder.started.timestamp() * 1000)

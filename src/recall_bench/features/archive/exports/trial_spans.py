@@ -165,7 +165,7 @@ def _make_span(run: ExportedRun, row: Row, result: TrialResult) -> dict[str, Any
     seconds = row["seconds"] if isinstance(row["seconds"], float) else 0.0
     ended = event.at
     started = ended - timedelta(seconds=seconds)
-    given = {name: row[column] for column, name in _ATTRIBUTES.items()}
+    attributes = {name: row[column] for column, name in _ATTRIBUTES.items()}
     return {
         "traceId": _make_id(run, result.trial, 32),
         "spanId": _make_id(run, result.trial, 16),
@@ -175,7 +175,7 @@ def _make_span(run: ExportedRun, row: Row, result: TrialResult) -> dict[str, Any
         "endTimeUnixNano": str(round(ended.timestamp() * 1e6) * 1000),
         "attributes": _list_attributes(
             {
-                **given,
+                **attributes,
                 "langfuse.trace.name": f"{row['system']}: {row['category']}",
                 "langfuse.session.id": f"{row['run']}/{row['persona']}",
             }

@@ -152,7 +152,7 @@ def _add_submission(run: Path, flags: dict[str, Any], *, is_trusted: bool) -> di
     from recall_bench.features.archive.leaderboard.collection import SUBMISSION, find_submission
     from recall_bench.features.archive.leaderboard.replay import is_plain_name
 
-    submission, given = find_submission(run), select_given(flags)
+    submission, settings = find_submission(run), select_given(flags)
     try:
         context = _submission_options.make_context(SUBMISSION, list(submission.options))
     except click.UsageError as error:
@@ -163,7 +163,7 @@ def _add_submission(run: Path, flags: dict[str, Any], *, is_trusted: bool) -> di
     stated = select_given(context.params)
     if submission.adapter:
         stated["adapter"] = submission.adapter
-    for name in stated.keys() - given.keys() - _HARMLESS if not is_trusted else ():
+    for name in stated.keys() - settings.keys() - _HARMLESS if not is_trusted else ():
         if name == "adapter" and is_plain_name(submission.adapter):
             continue
         flag = describe_settings()[name].flag
@@ -172,4 +172,4 @@ def _add_submission(run: Path, flags: dict[str, Any], *, is_trusted: bool) -> di
             "the option yourself, or --trust-submission if you have read that file"
         )
     config = {**parse_config(stated.get("config", ())), **parse_config(flags["config"])}
-    return {**stated, **given, "config": config}
+    return {**stated, **settings, "config": config}

@@ -245,7 +245,7 @@ def _list_rounds(
 ) -> list[OpenTrials]:
     rounds = list(list_open_trials(trials))
     first = results[0].trial
-    places = [(each.point.checkpoint.label, each.repeat) for each in rounds]
+    places = [(round_.point.checkpoint.label, round_.repeat) for round_ in rounds]
     last = places.index((first.checkpoint, first.repeat))
     if plan.lifecycle is Lifecycle.GROWING:
         return rounds[: last + 1]

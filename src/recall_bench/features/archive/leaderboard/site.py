@@ -283,7 +283,9 @@ def _format_judges(entry: Entry) -> str:
 
 def _render_categories(suite: BoardSuite) -> Markup:
     """A row for each system, a column for each category."""
-    names = list(dict.fromkeys(each.name for entry in suite.entries for each in entry.categories))
+    names = list(
+        dict.fromkeys(category.name for entry in suite.entries for category in entry.categories)
+    )
     rows = []
     for entry in suite.entries:
         categories = {category.name: category for category in entry.categories}

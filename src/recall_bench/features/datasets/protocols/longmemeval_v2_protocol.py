@@ -101,7 +101,7 @@ def _split_gold(gold: str, options: Mapping[str, str]) -> list[str]:
 def _list_separators(written: str) -> list[str]:
     """The texts of a JSON list, or each character that is no blank; Malformed for another list."""
     if not (written.startswith("[") and written.endswith("]")):
-        return [each for each in written if not each.isspace()]
+        return [word for word in written if not word.isspace()]
     try:
         texts = decode_untrusted_json(written, list[str])
     except msgspec.DecodeError as error:
@@ -110,21 +110,21 @@ def _list_separators(written: str) -> list[str]:
 
 
 def _match_phrases(answer: str, gold: str, options: Mapping[str, str]) -> bool:
-    said, phrases = _normalise(answer, options), _split_gold(gold, options)
-    return bool(said and phrases) and all(
-        re.search(rf"\b{re.escape(phrase)}\b", said) for phrase in phrases
+    words, phrases = _normalise(answer, options), _split_gold(gold, options)
+    return bool(words and phrases) and all(
+        re.search(rf"\b{re.escape(phrase)}\b", words) for phrase in phrases
     )
 
 
 def _match_in_order(answer: str, gold: str, options: Mapping[str, str]) -> bool:
-    said, phrases = _normalise(answer, options), _split_gold(gold, options)
+    words, phrases = _normalise(answer, options), _split_gold(gold, options)
     start = 0
     for phrase in phrases:
-        match = re.compile(rf"\b{re.escape(phrase)}\b").search(said, start)
+        match = re.compile(rf"\b{re.escape(phrase)}\b").search(words, start)
         if match is None:
             return False
         start = match.end()
-    return bool(said and phrases)
+    return bool(words and phrases)
 
 
 def _match_letter(answer: str, gold: str, _: Mapping[str, str]) -> bool:

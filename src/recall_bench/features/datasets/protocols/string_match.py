@@ -367,13 +367,13 @@ def _find_best_f1(stated: list[Counter[str]], expected: Counter[str]) -> float:
 
 
 def _grade_adversarial(answer: str) -> ProtocolScore:
-    found = next((phrase for phrase in LOCOMO_ABSTENTIONS if phrase in answer.lower()), None)
+    abstention = next((phrase for phrase in LOCOMO_ABSTENTIONS if phrase in answer.lower()), None)
     reason = (
-        f"says {found!r}"
-        if found
+        f"says {abstention!r}"
+        if abstention
         else f"says neither {' nor '.join(map(repr, LOCOMO_ABSTENTIONS))}"
     )
-    return ProtocolScore(protocol=LOCOMO_CARD, value=float(found is not None), reason=reason)
+    return ProtocolScore(protocol=LOCOMO_CARD, value=float(abstention is not None), reason=reason)
 
 
 LOCOMO_OFFICIAL = ComputedProtocol(LOCOMO_CARD, grade_locomo, lambda _: True)

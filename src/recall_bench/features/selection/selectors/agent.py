@@ -64,11 +64,11 @@ def build_recall_agent(
     No model is called. UsageError for a wrong setting, a missing template, or a model that cannot
     be opened; relative paths start at the folder.
     """
-    wanted = build_agent_settings(config, folder)
-    first = _open_model(wanted.first_model, settings)
-    if wanted.second_model in (None, wanted.first_model):
-        return RecallAgent(wanted, first, first)
-    return RecallAgent(wanted, first, _open_model(wanted.second_model, settings))
+    agent_settings = build_agent_settings(config, folder)
+    first = _open_model(agent_settings.first_model, settings)
+    if agent_settings.second_model in (None, agent_settings.first_model):
+        return RecallAgent(agent_settings, first, first)
+    return RecallAgent(agent_settings, first, _open_model(agent_settings.second_model, settings))
 
 
 def _open_model(target: str, settings: "Settings") -> "Model":
@@ -183,23 +183,23 @@ class RecallChooser:
         offered = (
             tuple(self._memories.values()) if search is None else search.filter_memories(prompt)
         )
-        left = None if search is None else tuple(memory.name for memory in offered)
+        candidates = None if search is None else tuple(memory.name for memory in offered)
         if not offered or not prompt.strip():
-            return MemorySelection(names=(), presearched=left)
+            return MemorySelection(names=(), presearched=candidates)
         with self._agent.track_cost() as cost:
             if self._agent.settings.scheme is Scheme.SINGLE:
                 names = await self._run_first_pass(prompt, offered, cost)
             else:
                 names = await self._select_in_two_passes(prompt, offered, cost)
         return MemorySelection(
-            names=names, presearched=left, usage=cost.usage, notes=tuple(cost.notes)
+            names=names, presearched=candidates, usage=cost.usage, notes=tuple(cost.notes)
         )
 
     async def close(self) -> None:
         """Count the cost of first passes that were never resumed."""
         for waiting in self._first_passes.values():
-            for each in waiting:
-                self._agent.add_unreported_cost(each.cost)
+            for first_pass in waiting:
+                self._agent.add_unreported_cost(first_pass.cost)
         self._first_passes.clear()
 
     async def _select_in_two_passes(

@@ -74,7 +74,7 @@ def read_template(name: str, folder: Path) -> RecallTemplate:
     """Read a template; UsageError if it is missing, Malformed if it is unusable."""
     path = find_template(name, folder)
     if path is None:
-        ours = ", ".join(sorted(each.stem for each in OURS.glob("*.md")))
+        ours = ", ".join(sorted(path.stem for path in OURS.glob("*.md")))
         raise UsageError(
             f"prompts: there is no template {name!r} in {folder / 'prompts'}, nor at that path; "
             f"write one, or use one of ours: {ours}"
@@ -153,11 +153,11 @@ def parse_names(reply: Reply, known: Collection[str]) -> tuple[str, ...] | None:
 
 def _parse_array(text: str) -> list[str] | None:
     try:
-        found = json.loads(text)
+        names = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    is_texts = isinstance(found, list) and all(isinstance(each, str) for each in found)
-    return found if is_texts else None
+    is_texts = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    return names if is_texts else None
 
 
 def _parse_name(text: str, known: Collection[str]) -> str | None:

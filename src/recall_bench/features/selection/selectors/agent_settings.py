@@ -74,27 +74,27 @@ def read_conf(path: Path) -> dict[str, str]:
         raise UsageError(f"conf: {path} cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise Malformed(str(path), "a conf file is text in UTF-8, and this is not") from error
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):
         if assigned := _ASSIGNMENT.match(line):
             where = f"{path}:{number}"
             key = _parse_key(assigned["key"], where)
-            if key in found:
+            if key in values:
                 raise Malformed(where, f"{assigned['key']} is set a second time; keep one")
             if assigned["equals"] != "=":
                 raise Malformed(where, f"write {assigned['key']}=value, with no blanks around '='")
-            found[key] = _parse_value(line[assigned.end() :], assigned["key"], where)
+            values[key] = _parse_value(line[assigned.end() :], assigned["key"], where)
     # An empty value means the default, as it does for the agent itself.
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in values.items() if value}
 
 
 def _parse_key(key: str, where: str) -> str:
     name = key.removeprefix(_PREFIX).lower()
     if name in _KEYS and key.isupper():
         return name
-    known = [_PREFIX + each.upper() for each in _KEYS]
-    near = get_close_matches(key.upper(), known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    variables = [_PREFIX + key.upper() for key in _KEYS]
+    near = get_close_matches(key.upper(), variables, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(variables)}"
     raise UsageError(f"{where}: unknown key {key}; {hint}")
 
 
@@ -123,15 +123,17 @@ def build_agent_settings(config: Mapping[str, object], folder: Path) -> AgentSet
     """
     _refuse_unknown(config)
     conf = _find_conf(config, folder)
-    given: dict[str, object] = {**(read_conf(conf) if conf else {})}
+    settings: dict[str, object] = {**(read_conf(conf) if conf else {})}
     at_home = conf.parent if conf is not None and "prompts" not in config else folder
-    given |= {key: value for key, value in config.items() if key != "conf"}
-    scheme = _parse_scheme(given.get("scheme", Scheme.DOUBLE))
+    settings |= {key: value for key, value in config.items() if key != "conf"}
+    scheme = _parse_scheme(settings.get("scheme", Scheme.DOUBLE))
     is_double = scheme is Scheme.DOUBLE
-    models = _parse_pair("models", given.get("models", "opus/opus"), _is_model, is_double=is_double)
+    models = _parse_pair(
+        "models", settings.get("models", "opus/opus"), _is_model, is_double=is_double
+    )
     prompts = _parse_pair(
         "prompts",
-        given.get("prompts", _OURS[scheme]),
+        settings.get("prompts", _OURS[scheme]),
         lambda name: find_template(name, at_home) is not None,
         is_double=is_double,
     )
@@ -141,9 +143,11 @@ def build_agent_settings(config: Mapping[str, object], folder: Path) -> AgentSet
         second_model=_normalise_model(models[1]) if is_double else None,
         first_template=read_template(prompts[0], at_home),
         second_template=read_template(prompts[1], at_home) if is_double else None,
-        presearch=_parse_switch("presearch", given.get("presearch", False)),
-        presearch_content=_parse_switch("presearch_content", given.get("presearch_content", False)),
-        call_timeout_s=_parse_seconds(given.get("call_timeout_s", CALL_TIMEOUT_S)),
+        presearch=_parse_switch("presearch", settings.get("presearch", False)),
+        presearch_content=_parse_switch(
+            "presearch_content", settings.get("presearch_content", False)
+        ),
+        call_timeout_s=_parse_seconds(settings.get("call_timeout_s", CALL_TIMEOUT_S)),
     )
 
 

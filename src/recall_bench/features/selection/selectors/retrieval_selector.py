@@ -111,28 +111,36 @@ class RetrievalSettings:
 
 def build_bm25(config: Mapping[str, object]) -> RetrievalSelector:
     """The selector `bm25`: search by words."""
-    read = read_options("bm25", config, Bm25SelectorOptions)
+    options = read_options("bm25", config, Bm25SelectorOptions)
     means = RetrievalSettings(
-        formula=Bm25(read.k1, read.b), weight=1.0, k=read.k, cut_off=_build_cut_off(read)
+        formula=Bm25(options.k1, options.b),
+        weight=1.0,
+        k=options.k,
+        cut_off=_build_cut_off(options),
     )
-    return RetrievalSelector(means, _build_card("bm25", read, "bm25s", "PyStemmer"))
+    return RetrievalSelector(means, _build_card("bm25", options, "bm25s", "PyStemmer"))
 
 
 def build_vector(config: Mapping[str, object]) -> RetrievalSelector:
     """The selector `vector`: search by meaning."""
-    read = read_options("vector", config, VectorSelectorOptions)
-    means = RetrievalSettings(formula=None, weight=0.0, k=read.k, cut_off=_build_cut_off(read))
-    return RetrievalSelector(means, _build_card("vector", read, "wordllama", "tokenizers"))
+    options = read_options("vector", config, VectorSelectorOptions)
+    means = RetrievalSettings(
+        formula=None, weight=0.0, k=options.k, cut_off=_build_cut_off(options)
+    )
+    return RetrievalSelector(means, _build_card("vector", options, "wordllama", "tokenizers"))
 
 
 def build_hybrid(config: Mapping[str, object]) -> RetrievalSelector:
     """The selector `hybrid`: search by words and meaning."""
-    read = read_options("hybrid", config, HybridSelectorOptions)
+    options = read_options("hybrid", config, HybridSelectorOptions)
     means = RetrievalSettings(
-        formula=Bm25(read.k1, read.b), weight=read.weight, k=read.k, cut_off=_build_cut_off(read)
+        formula=Bm25(options.k1, options.b),
+        weight=options.weight,
+        k=options.k,
+        cut_off=_build_cut_off(options),
     )
     parts = ("bm25s", "PyStemmer", "wordllama", "tokenizers")
-    return RetrievalSelector(means, _build_card("hybrid", read, *parts))
+    return RetrievalSelector(means, _build_card("hybrid", options, *parts))
 
 
 def _build_cut_off(
@@ -202,7 +210,7 @@ class MemoryIndex:
 
         # The longer sentences, each once; the whole prompt if there is none.
         found = dict.fromkeys(
-            each for line in prompt.splitlines() for each in split_sentences(line.strip())
+            sentence for line in prompt.splitlines() for sentence in split_sentences(line.strip())
         )
         telling = [sentence for sentence in found if len(sentence.split()) > _SAYS_LITTLE]
         sentences = telling or [prompt]
@@ -214,18 +222,18 @@ class MemoryIndex:
     def _score_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        found = np.zeros((len(texts), len(self.names)), np.float32)
+        scores = np.zeros((len(texts), len(self.names)), np.float32)
         if self._vocabulary is not None:
             for row, text in enumerate(texts):
                 query = self._vocabulary.parse_query(text)
                 count = len(query.known) + query.unknown
                 trust = count / (count + _DOUBT)
-                found[row] += np.float32(self._weight * trust) * self._words.score(query)
+                scores[row] += np.float32(self._weight * trust) * self._words.score(query)
         if self._vectors is not None:
             for row, direction in enumerate(embed(texts)):
                 meaning = compute_similarity(self._vectors, direction)
-                found[row] += np.float32(1 - self._weight) * meaning
-        return found
+                scores[row] += np.float32(1 - self._weight) * meaning
+        return scores
 
 
 def pick_best(fits: NDArray[np.float32], cut_off: CutOff, k: int) -> list[int]:

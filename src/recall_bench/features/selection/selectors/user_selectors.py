@@ -136,7 +136,7 @@ class PythonChooser:
         """Call the function; cancelling ends the call, or leaves its thread behind."""
         # A thread for this call: a separate one for plain code, a shared one for coroutines.
         if self._is_async:
-            ready = next((each for each in self._workers if not each.is_stuck), None)
+            ready = next((worker for worker in self._workers if not worker.is_stuck), None)
         else:
             ready = self._idle.pop() if self._idle else None
         worker = ready or self._start_worker()

@@ -166,24 +166,24 @@ def read_outcome(reply: str, form: OutcomeForm) -> TaskOutcome | None:
 
 def _parse_document(text: str) -> object:
     """The document, or the one between the first bracket and the last of a text around it."""
-    start = min((text.find(each) for each in "{[" if each in text), default=-1)
+    start = min((text.find(bracket) for bracket in "{[" if bracket in text), default=-1)
     end = max(text.rfind("}"), text.rfind("]"))
     for part in (text, text[start : end + 1] if 0 <= start < end else ""):
         try:
-            found = decode_plain_json(part)
+            plain_json = decode_plain_json(part)
         except msgspec.DecodeError:
             continue
-        if isinstance(found, dict | list):
-            return found
+        if isinstance(plain_json, dict | list):
+            return plain_json
     return None
 
 
 def _are_calls(value: object) -> bool:
     return isinstance(value, list) and all(
-        isinstance(each, dict)
-        and isinstance(each.get("tool"), str)
-        and isinstance(each.get("arguments", {}), dict)
-        for each in value
+        isinstance(part, dict)
+        and isinstance(part.get("tool"), str)
+        and isinstance(part.get("arguments", {}), dict)
+        for part in value
     )
 
 
@@ -232,8 +232,8 @@ def _follow(value: object, path: str | None) -> Iterator[object]:
         return
     step, _, rest = path.partition(".")
     if step == "*" and isinstance(value, list):
-        for each in value:
-            yield from _follow(each, rest)
+        for part in value:
+            yield from _follow(part, rest)
     elif isinstance(value, dict) and step in value:
         yield from _follow(value[step], rest)
     elif isinstance(value, list) and re.fullmatch(r"-?\d+", step):
@@ -285,27 +285,27 @@ def read_number(value: object) -> Decimal | None:
         return None
     plain = re.sub(r"(?<=\d)[,_ ](?=\d{3})|^[£$€]\s*|\s*[£$€%]$", "", str(value).strip())
     try:
-        found = Decimal(plain)
+        decimal = Decimal(plain)
     except InvalidOperation:
         return None
-    return found if found.is_finite() else None
+    return decimal if decimal.is_finite() else None
 
 
 def _has_items(part: object, wanted: Sequence[object]) -> bool:
     if not isinstance(part, list) or len(part) != len(wanted):
         return False
-    left = list(part)
-    for each in wanted:
-        place = next((n for n, found in enumerate(left) if are_equal(found, each)), None)
+    unmatched = list(part)
+    for item in wanted:
+        place = next((n for n, other in enumerate(unmatched) if are_equal(other, item)), None)
         if place is None:
             return False
-        del left[place]
+        del unmatched[place]
     return True
 
 
 def _holds(part: object, wanted: object) -> bool:
     """Whether a list has the element."""
-    return isinstance(part, list) and any(are_equal(each, wanted) for each in part)
+    return isinstance(part, list) and any(are_equal(item, wanted) for item in part)
 
 
 def _find_in_order(text: object, patterns: Sequence[str]) -> bool:
@@ -346,28 +346,28 @@ def read_moment(value: object) -> Moment | None:
         time.fromisoformat,
         datetime.fromisoformat,
     )
-    for read in readers:
+    for reader in readers:
         try:
-            found = read(text)
+            parsed = reader(text)
         except ValueError:
             continue
-        return found if not isinstance(found, datetime | time) else found.replace(tzinfo=None)
+        return parsed if not isinstance(parsed, datetime | time) else parsed.replace(tzinfo=None)
     return None
 
 
 def _compare_moments(part: object, limit: str) -> int | None:
     """-1, 0 or 1 as the part lies before, at or after the limit; None if they do not compare."""
-    found, wanted = read_moment(part), read_moment(limit)
-    if isinstance(found, datetime) and not isinstance(wanted, datetime):
-        found = found.date() if isinstance(wanted, date) else found.time()
-    if found is None or wanted is None or type(found) is not type(wanted):
+    moment, bound = read_moment(part), read_moment(limit)
+    if isinstance(moment, datetime) and not isinstance(bound, datetime):
+        moment = moment.date() if isinstance(bound, date) else moment.time()
+    if moment is None or bound is None or type(moment) is not type(bound):
         return None
-    return (found > wanted) - (found < wanted)  # type: ignore[operator]
+    return (moment > bound) - (moment < bound)  # type: ignore[operator]
 
 
 def _falls_on(part: object, weekdays: Sequence[str]) -> bool:
-    found = read_moment(part)
-    return isinstance(found, date) and _WEEKDAYS[found.weekday()] in weekdays
+    moment = read_moment(part)
+    return isinstance(moment, date) and _WEEKDAYS[moment.weekday()] in weekdays
 
 
 def _is_short(part: object, longest: int) -> bool:
@@ -379,22 +379,22 @@ def _is_empty(part: object) -> bool:
 
 
 def _is_at_least(part: object, least: float) -> bool:
-    found = read_number(part)
-    return found is not None and found >= Decimal(str(least))
+    number = read_number(part)
+    return number is not None and number >= Decimal(str(least))
 
 
 def _is_at_most(part: object, most: float) -> bool:
-    found = read_number(part)
-    return found is not None and found <= Decimal(str(most))
+    number = read_number(part)
+    return number is not None and number <= Decimal(str(most))
 
 
 _TESTS: Mapping[str, Callable[..., bool]] = {
-    "one_of": lambda part, wanted: any(are_equal(part, each) for each in wanted),
+    "one_of": lambda part, wanted: any(are_equal(part, choice) for choice in wanted),
     "same_items": _has_items,
     "in_order": lambda part, wanted: are_equal(part, list(wanted)),
-    "includes": lambda part, wanted: all(_holds(part, each) for each in wanted),
+    "includes": lambda part, wanted: all(_holds(part, entry) for entry in wanted),
     "excludes": lambda part, wanted: (
-        isinstance(part, list) and not any(_holds(part, each) for each in wanted)
+        isinstance(part, list) and not any(_holds(part, excluded) for excluded in wanted)
     ),
     "matches": _is_found,
     "lacks": lambda part, pattern: (
@@ -415,11 +415,11 @@ def _list_calls(outcome: TaskOutcome) -> list[tuple[str, Mapping[str, object]]]:
         return []
     return [
         (
-            str(each["tool"]),
-            arguments if isinstance(arguments := each.get("arguments"), dict) else {},
+            str(option["tool"]),
+            arguments if isinstance(arguments := option.get("arguments"), dict) else {},
         )
-        for each in outcome.value
-        if isinstance(each, dict) and "tool" in each
+        for option in outcome.value
+        if isinstance(option, dict) and "tool" in option
     ]
 
 
@@ -445,11 +445,11 @@ def _get_pattern(wanted: object) -> str | None:
 
 def _test_calls(calls: Sequence[tuple[str, Mapping[str, object]]], check: OutcomeCheck) -> bool:
     if check.not_called is not None:
-        return not any(_fits(call, wanted) for call in calls for wanted in check.not_called)
+        return not any(_fits(call, pattern) for call in calls for pattern in check.not_called)
     if check.first_call is not None:
         return bool(calls) and _fits(calls[0], check.first_call)
     if check.last_call is not None:
         return bool(calls) and _fits(calls[-1], check.last_call)
-    wanted = (check.called,) if check.called is not None else check.calls_in_order or ()
-    left = iter(calls)
-    return all(any(_fits(call, each) for call in left) for each in wanted)
+    patterns = (check.called,) if check.called is not None else check.calls_in_order or ()
+    remaining = iter(calls)
+    return all(any(_fits(call, pattern) for call in remaining) for pattern in patterns)
