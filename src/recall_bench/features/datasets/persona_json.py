@@ -194,7 +194,7 @@ class _PersonaJsonReader:
         flat = [alias for alias in aliases if isinstance(alias, str)]
         if flat and len(flat) < len(aliases):
             raise self._make_error(place, "mixes wordings and lists of them")
-        listed = [tuple(flat)] if flat else [tuple(aliase) for aliase in aliases]
+        listed = [tuple(flat)] if flat else [tuple(wordings) for wordings in aliases]
         if not listed or not all(listed):
             raise self._make_error(
                 place, "is empty; leave it out, and the answer is its only wording"
