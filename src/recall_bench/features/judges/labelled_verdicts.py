@@ -12,7 +12,7 @@ The history is a folder of day files, with or without a persona around them.
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from hashlib import sha256
@@ -206,13 +206,13 @@ def read_corpus(folder: Path) -> Scenario:
     days = [file.day for file in files]
     if EPOCH.toordinal() + days[-1] > date.max.toordinal():
         raise Malformed(files[-1].name, "lies beyond the year 9999; correct its number")
-    calendar = _make_calendar(layout, days, texts)
+    epoch, dates = _make_calendar(layout, days, texts)
     return Scenario(
         id=layout.id,
-        epoch=calendar.epoch,
+        epoch=epoch,
         episodes=tuple(
             Episode(id=file.path.stem, day=file.day, at=datetime.combine(at, time()), text=text)
-            for file, at, text in zip(files, calendar.dates, texts, strict=True)
+            for file, at, text in zip(files, dates, texts, strict=True)
         ),
         items=(),
     )
@@ -257,16 +257,13 @@ def _find_persona_layout(folder: Path) -> Layout | None:
     return None if arcs is None else Layout(place.parent, arcs)
 
 
-@dataclass(frozen=True, slots=True)
-class _CorpusCalendar:
-    epoch: date
-    dates: tuple[date, ...]
-
-
-def _make_calendar(layout: Layout, days: list[int], texts: list[str]) -> _CorpusCalendar:
+def _make_calendar(
+    layout: Layout, days: list[int], texts: list[str]
+) -> tuple[date, Sequence[date]]:
+    """The first day of the story, and the date of each of its days."""
     if not isinstance(layout, _BareDaysLayout):
         epoch = read_story(layout.folder, layout.arcs).epoch
-        return _CorpusCalendar(epoch, tuple(compute_story_date(epoch, day).date() for day in days))
+        return epoch, [compute_story_date(epoch, day).date() for day in days]
     own = [find_text_date(text) for text in texts]
     starts = Counter(
         date.fromordinal(at.toordinal() - day + 1)
@@ -275,4 +272,4 @@ def _make_calendar(layout: Layout, days: list[int], texts: list[str]) -> _Corpus
     )
     # The earliest of equals, so that the result does not depend on the order of files.
     epoch = min(starts, key=lambda start: (-starts[start], start), default=EPOCH)
-    return _CorpusCalendar(epoch, audit_calendar(days, epoch, own).dates)
+    return epoch, audit_calendar(days, epoch, own).dates

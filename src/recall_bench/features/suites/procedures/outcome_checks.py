@@ -170,11 +170,11 @@ def _parse_document(text: str) -> object:
     end = max(text.rfind("}"), text.rfind("]"))
     for part in (text, text[start : end + 1] if 0 <= start < end else ""):
         try:
-            plain_json = decode_plain_json(part)
+            document = decode_plain_json(part)
         except msgspec.DecodeError:
             continue
-        if isinstance(plain_json, dict | list):
-            return plain_json
+        if isinstance(document, dict | list):
+            return document
     return None
 
 
@@ -415,11 +415,11 @@ def _list_calls(outcome: TaskOutcome) -> list[tuple[str, Mapping[str, object]]]:
         return []
     return [
         (
-            str(option["tool"]),
-            arguments if isinstance(arguments := option.get("arguments"), dict) else {},
+            str(call["tool"]),
+            arguments if isinstance(arguments := call.get("arguments"), dict) else {},
         )
-        for option in outcome.value
-        if isinstance(option, dict) and "tool" in option
+        for call in outcome.value
+        if isinstance(call, dict) and "tool" in call
     ]
 
 
