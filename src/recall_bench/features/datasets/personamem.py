@@ -207,11 +207,11 @@ class _SharedContexts:
             line = file.readline()
         where = f"{self.path}, context {name}"
         try:
-            plain_json = decode_plain_json(line)
+            content = decode_plain_json(line)
         except msgspec.DecodeError as error:
             raise Malformed(where, f"cannot be read as JSON ({error})") from error
-        messages: object = plain_json[name]
-        if len(plain_json) != 1 or not isinstance(messages, list):
+        messages: object = content[name]
+        if len(content) != 1 or not isinstance(messages, list):
             raise Malformed(where, "is not one list of messages")
         return messages
 
