@@ -110,7 +110,6 @@ def _build_figures(report: RunReport) -> SectionTable:
     ]
     rows.append(("OVERALL", *(format_own_scale(figure.mean) for figure in report.figures)))
     return SectionTable(
-        title="Figures of the protocol",
         columns=[_NAMES, *(Column(figure.label, 20) for figure in report.figures)],
         rows=rows,
         # A terminal has room for three.
@@ -148,7 +147,6 @@ def describe_judges(views: JudgeSensitivity) -> Iterator[SectionPart]:
     )
     pair_heads = ("judges", "answers", "alike", "kappa", "correct", "complete", "grounded")
     yield SectionTable(
-        title="Agreement of two judges",
         columns=[Column(head, is_text=not place) for place, head in enumerate(pair_heads)],
         rows=[
             (
@@ -164,7 +162,6 @@ def describe_judges(views: JudgeSensitivity) -> Iterator[SectionPart]:
         ],
     )
     yield SectionTable(
-        title="By category",
         columns=[
             Column("points of 100", is_text=True),
             *map(Column, (*letters, "answers", "splits")),
@@ -187,7 +184,6 @@ def describe_judges(views: JudgeSensitivity) -> Iterator[SectionPart]:
 def _list_splits(views: JudgeSensitivity, head: str) -> SectionTable:
     """The answers that judges split on, with the points of each judge."""
     return SectionTable(
-        title="Answers they split on",
         columns=[Column(words, is_text=True) for words in ("answer", "category", head)],
         rows=[
             (
@@ -234,7 +230,6 @@ def describe_hallucination(views: HallucinationViews) -> Iterator[SectionPart]:
     yield Fact("Note", INVENTION_NOTE)
     n, rates = Column("n", 5), [Column(head, is_text=True) for head in ("invented", "leaked")]
     yield SectionTable(
-        title="By category",
         columns=[Column("by category", _NAME_WIDTH, is_text=True), n, *rates],
         rows=[
             (rate.name, format_count(rate.rate), *map(format_share, (rate.invention, rate.leak)))
@@ -261,7 +256,6 @@ def describe_hallucination(views: HallucinationViews) -> Iterator[SectionPart]:
     )
     if views.personas:
         yield SectionTable(
-            title="By persona",
             columns=[
                 Column("by persona", 20, is_text=True),
                 *(n, *rates, Column("pattern of inventions", is_text=True)),
@@ -484,7 +478,6 @@ def describe_costs(
     )
     if costs.measures:
         yield SectionTable(
-            title="The whole run",
             columns=[Column("the whole run", is_text=True), Column("cost")],
             rows=[
                 (measure.value.replace("-", " "), format_cost(measure, cost))
@@ -507,7 +500,6 @@ def _compare_costs(paretos: tuple[Pareto, ...]) -> Iterator[SectionPart]:
     for pareto in paretos:
         name = pareto.measure.value.replace("-", " ")
         yield SectionTable(
-            title=f"Score against {name}",
             columns=[
                 *(Column(f"Score against {name}", 50, is_text=True), Column("of 100")),
                 Column("cost"),

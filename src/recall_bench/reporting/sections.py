@@ -60,8 +60,6 @@ class SectionTable:
     columns: Sequence[Column]
     """Text longer than the width of its column is cut in a terminal."""
     rows: Sequence[Sequence[str | tuple[Link, ...]]]
-    title: str = ""
-    """Stands above it where a section has several tables."""
     page_columns: int = 0
     """So many of the last columns are on the page only, which has room for them."""
     most: int | None = None

@@ -18,7 +18,7 @@ def render_parts(parts: Iterable[SectionPart]) -> Iterator[Markup]:
         for part in group:
             match part:
                 case SectionTable() if not part.is_charted:
-                    yield from _render_table(part)
+                    yield _render_table(part)
                 case str():
                     yield make_element("p", format_sentence(part), class_="quiet note")
 
@@ -29,9 +29,7 @@ def _render_facts(facts: Iterable[Fact]) -> Iterator[Markup]:
         yield make_element("div", label, make_element("dd", format_sentence(fact.text)))
 
 
-def _render_table(table: SectionTable) -> Iterator[Markup]:
-    if table.title:
-        yield make_element("h3", table.title)
+def _render_table(table: SectionTable) -> Markup:
     kinds = [None if column.is_text else "number" for column in table.columns]
     heads = (
         make_element("th", column.head.strip(), class_=kind, scope="col")
@@ -47,7 +45,7 @@ def _render_table(table: SectionTable) -> Iterator[Markup]:
         )
         for row in table.rows
     )
-    yield make_element(
+    return make_element(
         "div",
         make_element(
             "table",
@@ -58,7 +56,7 @@ def _render_table(table: SectionTable) -> Iterator[Markup]:
         class_="scrolls whole" if table.most is None else "scrolls tall",
         tabindex="0",
         role="region",
-        aria_label=table.title or table.columns[0].head or "table",
+        aria_label=table.columns[0].head.strip() or "table",
     )
 
 
