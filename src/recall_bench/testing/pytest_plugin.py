@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from recall_bench.core.memory import MemorySystem
     from recall_bench.core.settings import Settings
     from recall_bench.features.comparison.gate.gate_checks import GateCheck, GateReport
     from recall_bench.features.comparison.gate.gate_rules import GateRules
@@ -144,16 +143,16 @@ class _Measurement:
     def contract(self) -> "ContractReport | str":
         """The report on the contract, or why there is none."""
         from recall_bench.core.runtime import run_to_end
+        from recall_bench.features.doctor.contract import check_system, close_after
         from recall_bench.systems.resolver import resolve_system
-        from recall_bench.testing import check_system
 
-        async def check_and_close(system: "MemorySystem") -> "ContractReport":
-            try:
-                return await check_system(system, only=self.checks)
-            finally:
-                await system.close()
+        def check() -> "ContractReport":
+            system = resolve_system(self._settings)
+            checking = check_system(system, only=self.checks)
+            report: ContractReport = run_to_end(close_after, system, checking)
+            return report
 
-        return _attempt(lambda: run_to_end(check_and_close, resolve_system(self._settings)))
+        return _attempt(check)
 
     @cached_property
     def gate(self) -> "GateReport | str":

@@ -7,6 +7,7 @@ about them in plain language, and look for the words in the answer or the passag
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import (
@@ -56,6 +57,8 @@ from recall_bench.features.doctor.stability_checks import (
     check_holdings,
     check_readiness,
 )
+
+T = TypeVar("T")
 
 SEED = 42
 TIMEOUT_S = 120.0
@@ -173,6 +176,14 @@ async def _run_check(check: ContractCheck, context: CheckContext) -> tuple[Outco
     return Outcome.PASSED, message
 
 
+async def close_after(system: MemorySystem, work: Awaitable[T]) -> T:
+    """The result of work with a system, which is closed whatever comes of it."""
+    try:
+        return await work
+    finally:
+        await system.close()
+
+
 async def assert_contract_async(
     system: MemorySystem,
     *,
@@ -181,10 +192,8 @@ async def assert_contract_async(
     timeout_s: float = TIMEOUT_S,
 ) -> ContractReport:
     """Check a system, close it, and raise AssertionError with the failed checks."""
-    try:
-        report = await check_system(system, only=only, seed=seed, timeout_s=timeout_s)
-    finally:
-        await system.close()
+    checking = check_system(system, only=only, seed=seed, timeout_s=timeout_s)
+    report = await close_after(system, checking)
     if not report.is_kept:
         broken = "\n".join(f"{check.name}: {check.message}" for check in report.failures)
         raise AssertionError(f"{report.system.name} breaks the contract\n{broken}")

@@ -1,6 +1,5 @@
 """The commands `doctor` and `check-adapter`: whether a system can be measured."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
@@ -25,10 +24,8 @@ from recall_bench.stories.persona_files import DEFAULT_ARCS
 
 if TYPE_CHECKING:
     from recall_bench.core.diagnosis import Diagnosis
-    from recall_bench.core.memory import MemorySystem
     from recall_bench.features.doctor.doctor import DoctorResult
     from recall_bench.stories.seeds import WorldSeed
-    from recall_bench.testing import ContractReport
 
 
 UNHEALTHY = 1
@@ -186,6 +183,7 @@ def _run_doctor(settings: Settings, timeout_s: float, story_seed: str | None) ->
     from recall_bench.cli.console import show_activity
     from recall_bench.core.distribution import get_version
     from recall_bench.core.feature import require_part
+    from recall_bench.features.doctor.contract import close_after
     from recall_bench.features.doctor.doctor import (
         build_doctor_setup,
         collect_temporary_files,
@@ -204,16 +202,8 @@ def _run_doctor(settings: Settings, timeout_s: float, story_seed: str | None) ->
     )
     with collect_temporary_files() as files, forward_to_stderr(), show_activity() as show:
         system = resolve_system(settings)
-
-        async def diagnose_and_close() -> "DoctorResult":
-            try:
-                return await examine_system(
-                    system, setup, files, timeout_s=timeout_s, on_progress=show
-                )
-            finally:
-                await system.close()
-
-        return anyio.run(diagnose_and_close)
+        examining = examine_system(system, setup, files, timeout_s=timeout_s, on_progress=show)
+        return anyio.run(close_after, system, examining)
 
 
 def _render_diagnosis(result: "DoctorResult") -> str:
@@ -277,12 +267,22 @@ def check_adapter_command(
     and look for the words in the reply; no judge and no API key is needed. Exits with 1 if the
     contract is broken.
     """
+    import anyio
+
     from recall_bench.cli.console import show_activity
+    from recall_bench.features.doctor.contract import check_system, close_after
     from recall_bench.systems.resolver import resolve_system
 
     with forward_to_stderr(), show_activity() as show:
         checked = resolve_system(build_system_settings(adapter, system))
-        report = _run_checks(checked, only, timeout_s, seed, lambda name: show(f"checking {name}"))
+        checking = check_system(
+            checked,
+            only=only,
+            seed=seed,
+            timeout_s=timeout_s,
+            on_progress=lambda name: show(f"checking {name}"),
+        )
+        report = anyio.run(close_after, checked, checking)
     if as_json:
         click.echo(format_json(report))
     else:
@@ -296,25 +296,3 @@ def check_adapter_command(
         err=True,
     )
     return BROKEN
-
-
-def _run_checks(
-    system: "MemorySystem",
-    only: tuple[str, ...],
-    timeout_s: float,
-    seed: int,
-    show: Callable[[str], None],
-) -> "ContractReport":
-    import anyio
-
-    from recall_bench.testing import check_system
-
-    async def run_and_close() -> "ContractReport":
-        try:
-            return await check_system(
-                system, only=only, seed=seed, timeout_s=timeout_s, on_progress=show
-            )
-        finally:
-            await system.close()
-
-    return anyio.run(run_and_close)
