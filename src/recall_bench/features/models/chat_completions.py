@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -162,35 +162,20 @@ def build_completion(reply: Reply, model: str) -> dict[str, Any]:
 
 def format_stream(completion: dict[str, Any], options: object) -> bytes:
     """Return the whole completion as server-sent events, sent at once."""
-    with_usage = isinstance(options, dict) and options.get("include_usage") is True
-    return b"".join(_format_events(completion, with_usage=with_usage))
-
-
-def _format_events(completion: dict[str, Any], *, with_usage: bool) -> Iterator[bytes]:
-    head = {name: completion[name] for name in ("id", "created", "model") if name in completion} | {
-        "object": "chat.completion.chunk"
-    }
-    yield _format_event(
-        {**head, "choices": [_build_delta(choice) for choice in completion["choices"]]}
-    )
-    if with_usage:
-        yield _format_event({**head, "choices": [], "usage": completion.get("usage")})
-    yield b"data: [DONE]\n\n"
-
-
-def _build_delta(choice: dict[str, Any]) -> dict[str, Any]:
-    delta = dict(choice.get("message") or {})
-    if calls := delta.get("tool_calls"):
-        delta["tool_calls"] = [{"index": place, **call} for place, call in enumerate(calls)]
-    return {
-        "index": choice.get("index", 0),
-        "delta": delta,
-        "finish_reason": choice.get("finish_reason"),
-    }
-
-
-def _format_event(chunk: dict[str, Any]) -> bytes:
-    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n".encode()
+    choices = []
+    for choice in completion["choices"]:
+        delta = dict(choice.get("message") or {})
+        if calls := delta.get("tool_calls"):
+            delta["tool_calls"] = [{"index": place, **call} for place, call in enumerate(calls)]
+        index, finish = choice.get("index", 0), choice.get("finish_reason")
+        choices.append({"index": index, "delta": delta, "finish_reason": finish})
+    head: dict[str, Any] = {"object": "chat.completion.chunk"}
+    head |= {name: completion[name] for name in ("id", "created", "model") if name in completion}
+    chunks: list[dict[str, Any]] = [{**head, "choices": choices}]
+    if isinstance(options, dict) and options.get("include_usage") is True:
+        chunks.append({**head, "choices": [], "usage": completion.get("usage")})
+    events = [json.dumps(chunk, ensure_ascii=False) for chunk in chunks] + ["[DONE]"]
+    return "".join(f"data: {event}\n\n" for event in events).encode()
 
 
 CHAT_TIMEOUT_S = 300.0
@@ -220,19 +205,12 @@ class ChatProxy:
     """Forwards each request, with the model's own name, to a compatible server."""
 
     def __init__(self, server: CompatibleServer, timeout_s: float) -> None:
+        self.name = server.spec.name
+        self.model = server.spec.model or server.spec.provider
+        """The server's name of the model."""
         self._server = server
         self._timeout_s = timeout_s
         self._client: httpx.AsyncClient | None = None
-
-    @property
-    def name(self) -> str:
-        """The spec's."""
-        return self._server.spec.name
-
-    @property
-    def model(self) -> str:
-        """The server's name of the model."""
-        return self._server.spec.model or self._server.spec.provider
 
     async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
         """Return the server's completion, including tools; its failures keep their status."""
@@ -318,19 +296,11 @@ class PromptChat:
     """Translates each conversation for a model that takes one prompt and no tools."""
 
     def __init__(self, model: Model, spec: ModelSpec, timeout_s: float) -> None:
-        self._model = model
-        self._spec = spec
-        self._timeout_s = timeout_s
-
-    @property
-    def name(self) -> str:
-        """The spec's."""
-        return self._spec.name
-
-    @property
-    def model(self) -> str:
+        self.name = spec.name
+        self.model = spec.model or spec.provider
         """The provider's name of the model."""
-        return self._spec.model or self._spec.provider
+        self._model = model
+        self._timeout_s = timeout_s
 
     async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
         """Return the model's reply as a completion; EndpointRefusal for what no prompt can express.
