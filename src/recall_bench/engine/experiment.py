@@ -8,7 +8,6 @@ journal.
 
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -456,7 +455,7 @@ def build_result(job: Job, stopped_by: BenchError | None) -> RunResult:
     if job.view is None or job.settings.retry_errors:
         folder = RunFolder.open(job.folder)
     else:
-        folder = copy(job.view)
+        folder = job.view.copy()
     summary = summarise(folder)
     write_views(job.settings, folder, summary)
     return RunResult(
@@ -508,5 +507,5 @@ def write_progress_file(job: Job) -> None:
     if job.view is None:
         raise AssertionError("a job that runs has a view")
     # A copy, because what is computed from a folder is kept with it, and this one changes.
-    folder = copy(job.view)
+    folder = job.view.copy()
     export_files(folder, progress=job.settings.progress_jsonl or folder.path / PROGRESS)

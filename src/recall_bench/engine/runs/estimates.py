@@ -7,8 +7,7 @@ trials, those of one template together, or whole personas where there are five o
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, TypeVar
-from weakref import WeakKeyDictionary, ref
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -88,8 +87,6 @@ class RunEstimates:
     A trial without a verdict is missing from both.
     """
 
-    _opened: ClassVar["WeakKeyDictionary[RunFolder, RunEstimates]"] = WeakKeyDictionary()
-
     @classmethod
     def get(cls, folder: RunFolder, table: TrialTable | None = None) -> "RunEstimates":
         """Return the estimates of a folder, shared by everything that reads it.
@@ -98,14 +95,11 @@ class RunEstimates:
         """
         if table is not None and table.scale is not None:
             return cls(folder, table)
-        if folder not in cls._opened:
-            cls._opened[folder] = cls(folder)
-        return cls._opened[folder]
+        return folder.compute_once("estimates", cls)
 
     def __init__(self, folder: RunFolder, scores: TrialTable | None = None) -> None:
         """With `scores`, a table with a scale, the points are its scores."""
-        # No strong reference: `_opened` would keep each folder for ever.
-        self._folder, self._path = ref(folder), folder.path
+        self._folder = folder
         self._scores = scores
         self._personas = folder.scenarios
         self._scenarios = folder.states.scenarios
@@ -281,9 +275,7 @@ class RunEstimates:
             whole=whole,
             total_resamples=self._choose_resamples(persona),
             numbers=self._marks.numbers,
-            read_table=lambda: (
-                self._scores or read_trials(self._folder() or RunFolder.open(self._path))
-            ),
+            read_table=lambda: self._scores or read_trials(self._folder),
         )
         return RowTable(persona=persona, columns=columns, rows=build_rows(trials))
 

@@ -12,7 +12,6 @@ from functools import cached_property, partial
 from itertools import combinations
 from statistics import fmean
 from typing import Any, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -187,19 +186,14 @@ class JudgeView:
         return self.counts.failed + self.counts.open
 
 
-_VIEWS: WeakKeyDictionary[RunFolder, tuple[RunFolder, ...]] = WeakKeyDictionary()
-
-
 def open_judge_views(folder: RunFolder) -> tuple[RunFolder, ...]:
     """Open the run by each of its judges, the first one first; once for each open folder."""
-    if not folder.plan.other_judges:
-        return (folder,)
-    views = _VIEWS.get(folder)
-    if views is None:
-        count = len(folder.plan.other_judges)
-        views = tuple(RunFolder.open(folder.path, other_judge=place) for place in range(count))
-        _VIEWS[folder] = views
-    return (folder, *views)
+
+    def open_others(folder: RunFolder) -> list[RunFolder]:
+        places = range(len(folder.plan.other_judges))
+        return [RunFolder.open(folder.path, other_judge=place) for place in places]
+
+    return (folder, *folder.compute_once("judge views", open_others))
 
 
 def find_judge_view(folder: RunFolder, name: str | None) -> RunFolder:

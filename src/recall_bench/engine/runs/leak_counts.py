@@ -5,7 +5,6 @@ Only answers to questions with something to withhold are read.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from recall_bench.core.event import Judged
 from recall_bench.core.scenario import Disclosure, Item
@@ -52,15 +51,11 @@ class BoundaryReading:
         return slot in self.leaked if slot in self.guarded else None
 
 
-_READINGS: WeakKeyDictionary[RunFolder, dict[str, BoundaryReading]] = WeakKeyDictionary()
-
-
 def read_boundary(folder: RunFolder, scenario: str) -> BoundaryReading:
     """Read the leaks and refusals of one scenario; once for each folder that is opened."""
-    readings = _READINGS.setdefault(folder, {})
-    if scenario not in readings:
-        readings[scenario] = _read_boundary(folder, scenario)
-    return readings[scenario]
+    return folder.compute_once(
+        f"boundary of {scenario}", lambda folder: _read_boundary(folder, scenario)
+    )
 
 
 def _read_boundary(folder: RunFolder, scenario: str) -> BoundaryReading:

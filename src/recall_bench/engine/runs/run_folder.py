@@ -8,9 +8,10 @@ with the same outcomes read the same whatever the order of their events.
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator
+from copy import copy
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Self, TypeVar
+from typing import Any, BinaryIO, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -59,6 +60,7 @@ from recall_bench.engine.runs.service_stats import ServiceStats
 from recall_bench.metrics.marks import ReviewCounts, count_reviews
 
 _Decoded = TypeVar("_Decoded")
+_Computed = TypeVar("_Computed")
 _Noted = TypeVar("_Noted", Answered, Judged)
 
 _NOWHERE = -1
@@ -138,6 +140,7 @@ class RunFolder:
         self._decoder = JournalDecoder(path / JOURNAL)
         self.is_chained = False
         """Whether every line carries a checksum; journals of earlier versions do not."""
+        self.computed: dict[str, Any] = {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.open({str(self.path)!r})"
@@ -179,15 +182,26 @@ class RunFolder:
         self._note(event, self._end)
         self._end = end
 
+    def compute_once(self, name: str, compute: Callable[[Self], _Computed]) -> _Computed:
+        """Return what is computed of this folder; it is kept with it."""
+        if name not in self.computed:
+            self.computed[name] = compute(self)
+        figure: _Computed = self.computed[name]
+        return figure
+
+    def copy(self) -> Self:
+        """The folder as it is now, of which nothing was computed yet, while this one goes on."""
+        twin = copy(self)
+        twin.computed = {}
+        return twin
+
     def follow_chain(self, chain: LineChain) -> None:
         """Take the link of the last line from the journal's writer, whose events are noted."""
         self._chain = chain
 
     def read_on(self) -> int:
-        """Apply the events that were appended since, and count them.
-
-        What was computed from this folder before is out of date afterwards.
-        """
+        """Apply the events that were appended since, and count them; figures are computed anew."""
+        self.computed = {}
         journal, count = self.path / JOURNAL, 0
         try:
             for offset, line in read_lines(journal, self._end):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple, TypedDict
-from weakref import WeakKeyDictionary
 
 from msgspec import structs
 
@@ -209,15 +208,9 @@ class Summary:
         return sum(persona.questions for persona in self.personas)
 
 
-_SUMMARIES: WeakKeyDictionary[RunFolder, Summary] = WeakKeyDictionary()
-
-
 def summarise(folder: RunFolder) -> Summary:
     """Summarise a run folder; computed once for each folder that is opened."""
-    summary = _SUMMARIES.get(folder)
-    if summary is None:
-        summary = _SUMMARIES[folder] = _count_run(folder)
-    return summary
+    return folder.compute_once("summary", _count_run)
 
 
 def _count_run(folder: RunFolder) -> Summary:
