@@ -175,7 +175,8 @@ def test_ctrl_c_leaves_the_batch_and_says_how_to_go_on(invoke: Invoke) -> None:
     with BatchServer(write, looks=10**9) as server:
         words = (*RUN, *name_models(server, ";batch=b;send=yes"), "--into", "r")
         child = run_apart(words)
-        while not any(each.startswith("GET") for each in server.calls):
+        while not any(call.startswith("GET") for call in server.calls):
+            assert os.waitpid(child, os.WNOHANG)[0] == 0, Path("err").read_text()
             time.sleep(0.02)
         os.kill(child, signal.SIGINT)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 130
