@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MOST_FILES, MOST_LINES = 120, 25_400
+MOST_FILES, MOST_LINES = 120, 25_000
 """Without empty files; fifteen of them are the declarations of features."""
 
 SENDERS = "recall_bench.features.models.batch_senders"

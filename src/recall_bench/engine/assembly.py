@@ -39,7 +39,6 @@ from recall_bench.engine.runs.summary import STUB
 from recall_bench.judging.judge_call import Judges
 from recall_bench.judging.judges import resolve_judges
 from recall_bench.stories.drawn import BuildProgress, choose_drawn_stories
-from recall_bench.stories.seeds import parse_world_seed, resolve_seed
 from recall_bench.stories.shipped import SAMPLE
 from recall_bench.stories.story_folders import StoryFolder, find_story, resolve_personas
 from recall_bench.systems.resolver import resolve_system
@@ -60,7 +59,10 @@ def assemble(
     """
     if settings.dry_run:
         raise UsageError("dry_run: asks nothing; use `plan`, or first_checkpoint for a short run")
-    settings = resolve_seed(settings, _find_earlier_world(settings))
+    if settings.world_seed is not None:
+        from recall_bench.stories.seeds import resolve_seed
+
+        settings = resolve_seed(settings, _find_earlier_world(settings))
     check = SettingsCheck(settings)
     stories = check.collect_stories(building)
     cards = tuple(
@@ -247,6 +249,8 @@ def make_world_card(settings: Settings) -> WorldCard | None:
     """The card of the seed that the stories are drawn from; None for stories as released."""
     if settings.world_seed is None:
         return None
+    from recall_bench.stories.seeds import parse_world_seed
+
     return parse_world_seed(settings.world_seed).make_card(choose_drawn_stories(settings))
 
 

@@ -24,7 +24,6 @@ from recall_bench.stories.persona_files import (
     list_persona_ids,
     list_stories,
 )
-from recall_bench.stories.seeds import parse_world_seed
 from recall_bench.stories.shipped import find_persona, load_catalogue, unpack_story
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def resolve_personas(
     A shipped persona is unpacked on first use, and simulated if a seed is named.
     """
     if settings.world_seed is not None:
+        from recall_bench.stories.seeds import parse_world_seed
+
         stories = choose_drawn_stories(settings)
         seed = parse_world_seed(settings.world_seed)
         return {story.persona: draw_story(story, seed, building) for story in stories}
@@ -197,6 +198,8 @@ def _list_drawn_stories(
         if story.persona != card.id:
             continue
         if world.seed is not None:
+            from recall_bench.stories.seeds import parse_world_seed
+
             folder = draw_story(story, parse_world_seed(world.seed), building)
         elif (drawn_story := find_drawn_story(story, world.commitment)) is not None:
             folder = drawn_story
