@@ -1,8 +1,8 @@
-"""The judge that needs no model: the same answer gets the same marks on any machine.
+"""The judge that needs no key: the same answer gets the same marks on any machine.
 
-Where the truth lists what a right answer contains, rules decide. Where there is only a free-text
-reference, a calibration weighs what the rules and some plain features find. Rules have the last
-word on a leak, a non-answer to an answerable question, and a value that the history does not hold.
+Rules decide where there is nothing to read: a leak, an empty answer, a plain refusal, a chosen
+option, the reference itself, and sentences quoted from the history. A small trained encoder reads
+every other answer, claim by claim, beside the truth and the nearest sentences of the history.
 
 The answer cannot influence its grade by talking about it: that text is not read.
 """
