@@ -28,7 +28,9 @@ def fit(columns: Any, labels: Any) -> Any:
 
     def loss(weights: Any) -> float:
         odds = columns @ weights
-        return float(np.mean(np.logaddexp(0, odds) - labels * odds) + 1e-3 * np.sum(weights[:-1] ** 2))
+        return float(
+            np.mean(np.logaddexp(0, odds) - labels * odds) + 1e-3 * np.sum(weights[:-1] ** 2)
+        )
 
     return minimize(loss, np.zeros(columns.shape[1])).x
 

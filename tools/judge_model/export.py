@@ -40,9 +40,13 @@ class Exported(nn.Module):
 def build(files: list[Path], layers: int) -> Exported:
     """The encoder with its weights."""
     config = BertConfig(
-        vocab_size=12000, hidden_size=384, num_hidden_layers=layers, num_attention_heads=12,
-        intermediate_size=1536, attn_implementation="eager",
-    )  # fmt: skip
+        vocab_size=12000,
+        hidden_size=384,
+        num_hidden_layers=layers,
+        num_attention_heads=12,
+        intermediate_size=1536,
+        attn_implementation="eager",
+    )
     encoder = Encoder(BertModel(config, add_pooling_layer=False), 384, 0)
     load_weights(encoder, files, "cpu")
     return Exported(encoder.eval())
@@ -62,10 +66,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         whole, fused = Path(folder) / "whole.onnx", Path(folder) / "fused.onnx"
         torch.onnx.export(
-            model, (ids, types), str(whole), input_names=["ids", "types"],
-            output_names=["marks", "claims", "hidden"], opset_version=17, dynamo=False,
-            dynamic_axes={"ids": {1: "n"}, "types": {1: "n"}, "claims": {1: "n"}, "hidden": {1: "n"}},
-        )  # fmt: skip
+            model,
+            (ids, types),
+            str(whole),
+            input_names=["ids", "types"],
+            output_names=["marks", "claims", "hidden"],
+            opset_version=17,
+            dynamo=False,
+            dynamic_axes={
+                "ids": {1: "n"},
+                "types": {1: "n"},
+                "claims": {1: "n"},
+                "hidden": {1: "n"},
+            },
+        )
         optimised = optimizer.optimize_model(
             str(whole), model_type="bert", num_heads=12, hidden_size=384
         )
@@ -73,11 +87,14 @@ def main() -> None:
         options.out.mkdir(parents=True, exist_ok=True)
         # Seven bits a weight where sums of eight would overflow on processors without VNNI.
         quantize_dynamic(
-            str(fused), str(options.out / "encoder.onnx"), weight_type=QuantType.QInt8,
-            per_channel=True, reduce_range=True,
+            str(fused),
+            str(options.out / "encoder.onnx"),
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            reduce_range=True,
             extra_options={"DefaultTensorType": 1},
             op_types_to_quantize=["MatMul", "Attention", "Gather", "EmbedLayerNormalization"],
-        )  # fmt: skip
+        )
         (options.out / "fused.onnx").write_bytes(fused.read_bytes())
     print((options.out / "encoder.onnx").stat().st_size, "bytes")
 

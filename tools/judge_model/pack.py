@@ -127,7 +127,14 @@ def main() -> None:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     counts = count_tokens(options.out, tokenizer)
-    print(len(counts), "tokens of", tokenizer.get_vocab_size(), "are used,", sum(counts.values()), "times")
+    print(
+        len(counts),
+        "tokens of",
+        tokenizer.get_vocab_size(),
+        "are used,",
+        sum(counts.values()),
+        "times",
+    )
     for name, most, state in (
         ("student", STUDENT_TOKENS, read_student(options.student)),
         ("teacher", TEACHER_TOKENS, read_teacher(options.teacher)),

@@ -80,7 +80,9 @@ def load(persona: str, edition: str) -> Story:
     if (persona, edition) not in _stories:
         scenario = recall_bench.load_story(persona, arcs=STORIES[edition])
         _stories[persona, edition] = Story(
-            scenario, HistorySentences(scenario.episodes), {item.id: item for item in scenario.items}
+            scenario,
+            HistorySentences(scenario.episodes),
+            {item.id: item for item in scenario.items},
         )
     return _stories[persona, edition]
 
@@ -125,7 +127,9 @@ def compose_marked(name: str) -> Iterator[Row]:
                     for n, text in enumerate((*row["context"], *row["evidence"]), 1)
                 ]
             )
-            yield Row(f"{split}/row", key, compose_input(truth, row["answer"], context, alone, 99), labels)
+            yield Row(
+                f"{split}/row", key, compose_input(truth, row["answer"], context, alone, 99), labels
+            )
         else:
             yield Row(f"{split}/row", key, compose_input(truth, row["answer"], context), labels)
         if split == "train" and number % 3 == 0:
@@ -165,14 +169,27 @@ def get_evidence_texts(item: Item, scenario: Scenario) -> list[str]:
 
 
 REFUSALS = (
-    "I have no record of that.", "There is nothing about this in the log.", "I don't know.",
-    "Nothing I have says.", "I can't find anything on that.", "Not recorded, as far as I can see.",
-    "The notes do not say.", "I am not able to answer that.",
-)  # fmt: skip
+    "I have no record of that.",
+    "There is nothing about this in the log.",
+    "I don't know.",
+    "Nothing I have says.",
+    "I can't find anything on that.",
+    "Not recorded, as far as I can see.",
+    "The notes do not say.",
+    "I am not able to answer that.",
+)
 FRAMES = (
-    "{}", "{}", "{}", "It was {}.", "That would be {}.", "According to my notes: {}", "{} as far as the log says.",
-    "Short answer: {}", "**{}**", "- {}",
-)  # fmt: skip
+    "{}",
+    "{}",
+    "{}",
+    "It was {}.",
+    "That would be {}.",
+    "According to my notes: {}",
+    "{} as far as the log says.",
+    "Short answer: {}",
+    "**{}**",
+    "- {}",
+)
 
 
 def change_value(text: str, rng: random.Random) -> str | None:
@@ -197,8 +214,15 @@ def make_answers(rng: random.Random, held: set[tuple[str, str, str]]) -> Iterato
             story = load(persona, edition)
             last = max(e.day for e in story.scenario.episodes)
             others = [i for i in story.items.values() if i.truth.is_answerable]
-            elsewhere = load(rng.choice([p for p in PERSONAS if p != persona and (p, "1000") not in HELD_OUT_STORIES]), "1000")
-            strangers = [s.text for s in elsewhere.history.sentences if 6 < len(s.text.split()) < 22]
+            elsewhere = load(
+                rng.choice(
+                    [p for p in PERSONAS if p != persona and (p, "1000") not in HELD_OUT_STORIES]
+                ),
+                "1000",
+            )
+            strangers = [
+                s.text for s in elsewhere.history.sentences if 6 < len(s.text.split()) < 22
+            ]
             own = [s for s in story.history.sentences if 5 < len(s.text.split()) < 22]
             for item in story.items.values():
                 if (persona, edition, item.id) in held:
@@ -206,7 +230,14 @@ def make_answers(rng: random.Random, held: set[tuple[str, str, str]]) -> Iterato
                 truth = item.truth
                 evidence = get_evidence_texts(item, story.scenario)
                 until = int(min(item.known_until or last, last))
-                text = TruthText(item.text, (truth.reference, *truth.aliases[:1]), truth.expects, truth.stale, truth.withheld, tuple(evidence))
+                text = TruthText(
+                    item.text,
+                    (truth.reference, *truth.aliases[:1]),
+                    truth.expects,
+                    truth.stale,
+                    truth.withheld,
+                    tuple(evidence),
+                )
                 answers: list[tuple[str, tuple[int, int, int]]] = []
                 right = truth.reference
                 if truth.atoms and rng.random() < 0.5:
@@ -218,11 +249,20 @@ def make_answers(rng: random.Random, held: set[tuple[str, str, str]]) -> Iterato
                 answers.append((f"{truth.reference} {near[0]}", (3, 2, 1)))
                 changed = change_value(truth.reference, rng)
                 if changed and truth.is_answerable:
-                    value = [a for a in find_values(normalise(changed)) if not any(a.matches(b) for b in find_values(normalise(truth.reference)))]
+                    value = [
+                        a
+                        for a in find_values(normalise(changed))
+                        if not any(a.matches(b) for b in find_values(normalise(truth.reference)))
+                    ]
                     if value:
                         real = all(story.history.holds_value(v, until) for v in value)
-                        answers.append((rng.choice(FRAMES).format(changed), (0, 0, -1 if real else 0)))
-                for wrong in (*truth.stale[:1], *rng.sample(truth.distractors, min(1, len(truth.distractors)))):
+                        answers.append(
+                            (rng.choice(FRAMES).format(changed), (0, 0, -1 if real else 0))
+                        )
+                for wrong in (
+                    *truth.stale[:1],
+                    *rng.sample(truth.distractors, min(1, len(truth.distractors))),
+                ):
                     if truth.atoms and len(truth.atoms) == 1 and truth.atoms[0] in truth.reference:
                         said = truth.reference.replace(truth.atoms[0], wrong)
                         known = wrong in truth.stale
@@ -230,34 +270,72 @@ def make_answers(rng: random.Random, held: set[tuple[str, str, str]]) -> Iterato
                 if truth.is_answerable:
                     answers.append((rng.choice(REFUSALS), (0, 0, 1)))
                     other = rng.choice(others)
-                    if other.truth.category == truth.category and other.truth.reference != truth.reference:
+                    if (
+                        other.truth.category == truth.category
+                        and other.truth.reference != truth.reference
+                    ):
                         answers.append((other.truth.reference, (0, 0, -1)))
-                elif truth.expects is Expects.ABSTAIN and re.match(r"(?i)(?!no\b|yes\b)", truth.reference):
+                elif truth.expects is Expects.ABSTAIN and re.match(
+                    r"(?i)(?!no\b|yes\b)", truth.reference
+                ):
                     answers.append((rng.choice(REFUSALS), (3, 2, 1)))
                 for number, (said, (c, m, g)) in enumerate(answers):
                     if rng.random() < 0.35:
                         continue
-                    near = find_nearest(split_claims(normalise(said)), story.history, until, map(normalise, evidence))
+                    near = find_nearest(
+                        split_claims(normalise(said)),
+                        story.history,
+                        until,
+                        map(normalise, evidence),
+                    )
                     composed = compose_input(text, said, near, story.history, until)
-                    labels = (*(int(c >= k) for k in (1, 2, 3)), *(int(m >= k) for k in (1, 2)), g, -1)
+                    labels = (
+                        *(int(c >= k) for k in (1, 2, 3)),
+                        *(int(m >= k) for k in (1, 2)),
+                        g,
+                        -1,
+                    )
                     yield Row("made", f"{persona}:{edition}:{item.id}:{number}", composed, labels)
 
 
 OPPOSITES = dict(
     pair
     for one, other in (
-        ("before", "after"), ("more", "less"), ("first", "last"), ("earlier", "later"),
-        ("up", "down"), ("raised", "lowered"), ("accepted", "refused"), ("rose", "fell"),
-        ("opened", "closed"), ("with", "without"), ("above", "below"), ("won", "lost"),
-        ("agreed", "refused"), ("least", "most"), ("morning", "afternoon"), ("old", "new"),
-        ("longer", "shorter"), ("higher", "lower"), ("always", "never"), ("bought", "sold"),
-        ("from", "to"), ("early", "late"), ("keeps", "drops"), ("started", "stopped"),
-        ("for", "against"), ("all", "none"), ("yes", "no"), ("only", "also"),
+        ("before", "after"),
+        ("more", "less"),
+        ("first", "last"),
+        ("earlier", "later"),
+        ("up", "down"),
+        ("raised", "lowered"),
+        ("accepted", "refused"),
+        ("rose", "fell"),
+        ("opened", "closed"),
+        ("with", "without"),
+        ("above", "below"),
+        ("won", "lost"),
+        ("agreed", "refused"),
+        ("least", "most"),
+        ("morning", "afternoon"),
+        ("old", "new"),
+        ("longer", "shorter"),
+        ("higher", "lower"),
+        ("always", "never"),
+        ("bought", "sold"),
+        ("from", "to"),
+        ("early", "late"),
+        ("keeps", "drops"),
+        ("started", "stopped"),
+        ("for", "against"),
+        ("all", "none"),
+        ("yes", "no"),
+        ("only", "also"),
     )
     for pair in ((one, other), (other, one))
-)  # fmt: skip
+)
 _NAME = re.compile(r"(?<![.!?\w]\s)(?<!^)\b[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
-_NEGATION = re.compile(r"\b(is|was|are|were|will|has|had|can|does|did|should|would)( not)?\b(?!n't)")
+_NEGATION = re.compile(
+    r"\b(is|was|are|were|will|has|had|can|does|did|should|would)( not)?\b(?!n't)"
+)
 _JOINED = re.compile(r"\W*(?:and|or|,|with)?\W*")
 
 
@@ -353,7 +431,12 @@ def make_pairs(rng: random.Random, held: set[tuple[str, str, str]]) -> Iterator[
                     continue
                 until = int(min(item.known_until or last, last))
                 text = TruthText(
-                    item.text, (truth.reference,), truth.expects, truth.stale, truth.withheld, tuple(evidence)
+                    item.text,
+                    (truth.reference,),
+                    truth.expects,
+                    truth.stale,
+                    truth.withheld,
+                    tuple(evidence),
                 )
                 sentence = rng.choice(evidence)
                 around = [
@@ -364,16 +447,33 @@ def make_pairs(rng: random.Random, held: set[tuple[str, str, str]]) -> Iterator[
                 said: list[tuple[str, tuple[int, int, int]]] = []
                 reference = normalise(truth.reference)
                 if wrong is not None:
-                    said.append((wrong, (-1, -1, 0)) if rng.random() < 0.6 else (f"{reference} {wrong}", (3, 2, 0)))
-                    said.append((sentence, (-1, -1, 1)) if rng.random() < 0.6 else (f"{reference} {sentence}", (3, 2, 1)))
+                    said.append(
+                        (wrong, (-1, -1, 0))
+                        if rng.random() < 0.6
+                        else (f"{reference} {wrong}", (3, 2, 0))
+                    )
+                    said.append(
+                        (sentence, (-1, -1, 1))
+                        if rng.random() < 0.6
+                        else (f"{reference} {sentence}", (3, 2, 1))
+                    )
                 turned = falsify(reference, " ".join((item.text, reference, *around)), rng)
                 if turned is not None and truth.atoms:
                     said.append((turned, (0, 0, -1)))
                 for number, (answer, (c, m, g)) in enumerate(said):
                     near = find_nearest(split_claims(answer), story.history, until, evidence)
                     composed = compose_input(text, answer, near, story.history, until)
-                    marks = (-1,) * 5 if c < 0 else (*(int(c >= k) for k in (1, 2, 3)), *(int(m >= k) for k in (1, 2)))
-                    yield Row("pairs", f"{persona}:{edition}:{item.id}:{number}", composed, (*marks, g, -1))
+                    marks = (
+                        (-1,) * 5
+                        if c < 0
+                        else (*(int(c >= k) for k in (1, 2, 3)), *(int(m >= k) for k in (1, 2)))
+                    )
+                    yield Row(
+                        "pairs",
+                        f"{persona}:{edition}:{item.id}:{number}",
+                        composed,
+                        (*marks, g, -1),
+                    )
 
 
 def make_reader_rows(rng: random.Random, held: set[tuple[str, str, str]]) -> Iterator[Row]:
@@ -400,8 +500,15 @@ def make_reader_rows(rng: random.Random, held: set[tuple[str, str, str]]) -> Ite
                 if wrong[4:]:
                     pairs.append((rng.choice(wrong[4:]), 0))
                 for number, (text, label) in enumerate(pairs):
-                    composed = JudgeInput((Marker.READER, normalise(item.text)), (Marker.CLAIM, text))
-                    yield Row("reader", f"{persona}:{edition}:{item.id}:{number}", composed, (-1,) * 6 + (label,))
+                    composed = JudgeInput(
+                        (Marker.READER, normalise(item.text)), (Marker.CLAIM, text)
+                    )
+                    yield Row(
+                        "reader",
+                        f"{persona}:{edition}:{item.id}:{number}",
+                        composed,
+                        (-1,) * 6 + (label,),
+                    )
 
 
 def read_evouna(data: Path) -> Iterator[Row]:
@@ -411,36 +518,65 @@ def read_evouna(data: Path) -> Iterator[Row]:
             if row.get("improper"):
                 continue
             source = "evouna-test" if number % 10 == 0 else "evouna"
-            references = tuple(row["golden_answer"].split("/")[:3]) if isinstance(row["golden_answer"], str) else tuple(row["golden_answer"][:3])
+            references = (
+                tuple(row["golden_answer"].split("/")[:3])
+                if isinstance(row["golden_answer"], str)
+                else tuple(row["golden_answer"][:3])
+            )
             for system in ("fid", "gpt35", "chatgpt", "gpt4", "newbing"):
                 answer, judged = row.get(f"answer_{system}"), row.get(f"judge_{system}")
                 if not answer or judged is None:
                     continue
                 composed = compose_input(TruthText(row["question"], references), answer[:500], [])
-                yield Row(source, f"{name}:{number}:{system}", composed, (-1, int(judged), -1, -1, -1, -1, -1))
+                yield Row(
+                    source,
+                    f"{name}:{number}:{system}",
+                    composed,
+                    (-1, int(judged), -1, -1, -1, -1, -1),
+                )
 
 
-NLI_FILES = ("mnli-dev", "mpe-train", "qnli-dev", "rte-train", "scitail-dev", "sick-train", "snli-dev")
+NLI_FILES = (
+    "mnli-dev",
+    "mpe-train",
+    "qnli-dev",
+    "rte-train",
+    "scitail-dev",
+    "sick-train",
+    "snli-dev",
+)
 
 
 def read_nli(data: Path) -> Iterator[Row]:
     """Pairs of a premise and a claim: grounded if the one entails the other."""
+
     def yield_pair(source: str, key: str, premise: str, claim: str, label: str) -> Iterator[Row]:
         truth = TruthText("", (), evidence=(premise[:700],))
-        yield Row(source, key, compose_input(truth, claim, []), (-1,) * 5 + (int(label == "entailment"), -1))
+        yield Row(
+            source,
+            key,
+            compose_input(truth, claim, []),
+            (-1,) * 5 + (int(label == "entailment"), -1),
+        )
 
     for name in NLI_FILES:
         with gzip.open(data / f"nli-{name}.csv.gz", "rt", errors="replace") as file:
             for number, row in enumerate(csv.DictReader(file)):
                 if row["label"] and not (name == "qnli-dev"):
                     premise = re.sub(r"\d+jpg\d", "", row["premise"])
-                    yield from yield_pair("nli", f"{name}:{number}", premise, row["hypothesis"], row["label"])
+                    yield from yield_pair(
+                        "nli", f"{name}:{number}", premise, row["hypothesis"], row["label"]
+                    )
     for name, keys in (
         ("conjnli-train", ("Premise", "Hypothesis", "Label")),
         ("counterfactual-nli-train", ("sentence1", "sentence2", "gold_label")),
     ):
-        content = gzip.open(data / f"{name}.tsv.gz", "rt", encoding="utf-8-sig", errors="replace").read()
-        for number, row in enumerate(csv.DictReader(io.StringIO(content), delimiter="\t", quoting=csv.QUOTE_NONE)):
+        content = gzip.open(
+            data / f"{name}.tsv.gz", "rt", encoding="utf-8-sig", errors="replace"
+        ).read()
+        for number, row in enumerate(
+            csv.DictReader(io.StringIO(content), delimiter="\t", quoting=csv.QUOTE_NONE)
+        ):
             premise, claim, label = (row.get(key) for key in keys)
             if premise and claim and label:
                 yield from yield_pair("nli", f"{name}:{number}", premise, claim, label)
@@ -455,11 +591,17 @@ def read_summedits(data: Path) -> Iterator[Row]:
         for number, row in enumerate(rows):
             document = row["doc"]
             if document not in documents:
-                documents[document] = HistorySentences([Episode(id="1", day=1, at=_NO_TIME, text=document)])
+                documents[document] = HistorySentences(
+                    [Episode(id="1", day=1, at=_NO_TIME, text=document)]
+                )
             near = find_nearest(split_claims(normalise(row["summary"])), documents[document], 1, ())
             source = "summedits-test" if order[document] % 6 == 0 else "summedits"
-            composed = compose_input(TruthText("", ()), row["summary"], near, documents[document], 1)
-            yield Row(source, f"{path.name}:{number}", composed, (-1,) * 5 + (int(row["label"]), -1))
+            composed = compose_input(
+                TruthText("", ()), row["summary"], near, documents[document], 1
+            )
+            yield Row(
+                source, f"{path.name}:{number}", composed, (-1,) * 5 + (int(row["label"]), -1)
+            )
 
 
 def read_judged(path: Path) -> Iterator[Row]:
@@ -467,9 +609,25 @@ def read_judged(path: Path) -> Iterator[Row]:
     for number, line in enumerate(path.read_text("utf-8").splitlines()):
         row = json.loads(line)
         c, m = row["correctness"], row["completeness"]
-        labels = (*(int(c >= k) for k in (1, 2, 3)), *(int(m >= k) for k in (1, 2)), int(row["hallucination"]), -1)
-        source = "dev-test" if int(sha256(row["question_id"].encode()).hexdigest(), 16) % 4 == 0 else "dev"
-        yield Row(source, str(number), compose_input(TruthText(row["question"], (row["reference"],)), row["answer"][:1500], []), labels)
+        labels = (
+            *(int(c >= k) for k in (1, 2, 3)),
+            *(int(m >= k) for k in (1, 2)),
+            int(row["hallucination"]),
+            -1,
+        )
+        source = (
+            "dev-test"
+            if int(sha256(row["question_id"].encode()).hexdigest(), 16) % 4 == 0
+            else "dev"
+        )
+        yield Row(
+            source,
+            str(number),
+            compose_input(
+                TruthText(row["question"], (row["reference"],)), row["answer"][:1500], []
+            ),
+            labels,
+        )
 
 
 def main() -> None:
@@ -507,7 +665,11 @@ def write(rows: list[Row], out: Path) -> None:
     for row in rows:
         for part in row.input:
             for piece in part:
-                flat.append(-int(piece) if isinstance(piece, Marker) else pieces.setdefault(piece, len(pieces)))
+                flat.append(
+                    -int(piece)
+                    if isinstance(piece, Marker)
+                    else pieces.setdefault(piece, len(pieces))
+                )
             bounds.append((len(flat), 0))
     ends = np.array([end for end, _ in bounds], dtype=np.int32).reshape(-1, 2)
     sources = sorted({row.source for row in rows})

@@ -11,7 +11,7 @@ import json
 import lzma
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,8 @@ class Rows:
         tokenizer.no_padding()
         tokenizer.no_truncation()
         ids = [
-            encoding.ids for encoding in tokenizer.encode_batch_fast(pieces, add_special_tokens=False)
+            encoding.ids
+            for encoding in tokenizer.encode_batch_fast(pieces, add_special_tokens=False)
         ]
         packed = np.load(folder / "rows.npz")
         flat, ends = packed["flat"].tolist(), packed["ends"].tolist()
@@ -150,12 +151,17 @@ def compute_loss(marks, support, labels, soft):  # type: ignore[no-untyped-def]
     known = (labels >= 0).float()
     weights = torch.tensor(TASK_WEIGHTS, device=marks.device)
     hard = labels.clamp(min=0)
-    target = hard if soft is None else torch.where(
-        torch.isnan(soft[:, :7]), hard, 0.5 * hard + 0.5 * torch.sigmoid(soft[:, :7])
+    target = (
+        hard
+        if soft is None
+        else torch.where(
+            torch.isnan(soft[:, :7]), hard, 0.5 * hard + 0.5 * torch.sigmoid(soft[:, :7])
+        )
     )
     loss = (
         functional.binary_cross_entropy_with_logits(marks, target, reduction="none")
-        * known * weights
+        * known
+        * weights
     ).sum(1)
     grounded = target[:, 5]
     support = support.clamp(max=-1e-4)
@@ -232,19 +238,34 @@ def measure_auc(scores, labels):  # type: ignore[no-untyped-def]
         if same.sum() > 1:
             order[same] = order[same].mean()
     right = labels > 0
-    return float((order[right].sum() - right.sum() * (right.sum() + 1) / 2) / (right.sum() * (~right).sum()))
+    return float(
+        (order[right].sum() - right.sum() * (right.sum() + 1) / 2) / (right.sum() * (~right).sum())
+    )
 
 
 def report(name, rows, logits):  # type: ignore[no-untyped-def]
     """Print the areas under the curve on the parts that are measured."""
-    for source in ("tune/row", "tune/run", "test/row", "test/run", "dev", "dev-test", "evouna-test", "summedits-test"):
+    for source in (
+        "tune/row",
+        "tune/run",
+        "test/row",
+        "test/run",
+        "dev",
+        "dev-test",
+        "evouna-test",
+        "summedits-test",
+    ):
         chosen = rows.select(source)
         if len(chosen) and not np.isnan(logits[chosen[0], 0]):
             labels = rows.labels[chosen]
             claim = logits[chosen, 7]
-            both = logits[chosen, 5] + np.log(np.exp(claim) / np.maximum(1e-4, 1 - np.exp(np.minimum(claim, -1e-4))))
+            both = logits[chosen, 5] + np.log(
+                np.exp(claim) / np.maximum(1e-4, 1 - np.exp(np.minimum(claim, -1e-4)))
+            )
             say(
-                name, source, len(chosen),
+                name,
+                source,
+                len(chosen),
                 f"correct {measure_auc(logits[chosen, 1], labels[:, 1]):.4f}",
                 f"grounded {measure_auc(logits[chosen, 5], labels[:, 5]):.4f}",
                 f"by claim {measure_auc(claim, labels[:, 5]):.4f} both {measure_auc(both, labels[:, 5]):.4f}",
@@ -261,7 +282,10 @@ def load_packed(folder: Path, name: str) -> dict[str, torch.Tensor]:
                     continue
                 array = packed[key]
                 if array.dtype == np.int8:
-                    array = array.astype(np.float32) * packed[f"{key}|scale"].astype(np.float32)[:, None]
+                    array = (
+                        array.astype(np.float32)
+                        * packed[f"{key}|scale"].astype(np.float32)[:, None]
+                    )
                 state[key] = torch.from_numpy(array.astype(np.float32))
     return state
 
@@ -271,14 +295,20 @@ def build(name: str, folder: Path, layers: int | None = None) -> Encoder:
     state = load_packed(folder, name)
     vocabulary = int(state["embeddings.word_embeddings.weight"].shape[0])
     if name == "teacher":
-        config = MPNetConfig(vocab_size=vocabulary, max_position_embeddings=514, layer_norm_eps=1e-5)
+        config = MPNetConfig(
+            vocab_size=vocabulary, max_position_embeddings=514, layer_norm_eps=1e-5
+        )
         body: nn.Module = MPNetModel(config, add_pooling_layer=False)
     else:
         config = BertConfig(
-            vocab_size=vocabulary, hidden_size=384, num_hidden_layers=12,
-            num_attention_heads=12, intermediate_size=1536, hidden_dropout_prob=0.05,
+            vocab_size=vocabulary,
+            hidden_size=384,
+            num_hidden_layers=12,
+            num_attention_heads=12,
+            intermediate_size=1536,
+            hidden_dropout_prob=0.05,
             attention_probs_dropout_prob=0.05,
-        )  # fmt: skip
+        )
         body = BertModel(config, add_pooling_layer=False)
     missing = body.load_state_dict(state, strict=False)
     say(name, "missing", missing.missing_keys, "unexpected", missing.unexpected_keys[:3])
@@ -325,27 +355,47 @@ def polish(options: Any, rows: Rows, hand: Any, base: Any, reader: Any, measured
         load_weights(model, sorted(folder.glob(f"student{options.layers}-[0-9].npz")), device)
         pairs, dev = rows.select("pairs"), rows.select("dev")
         plan = [
-            np.concatenate([
-                hand, dev, dev, sample(pairs, 14000, 10 * options.seed + n),
-                sample(base, 16000, 20 * options.seed + n), sample(reader, 9000, 30 * options.seed + n),
-            ])
+            np.concatenate(
+                [
+                    hand,
+                    dev,
+                    dev,
+                    sample(pairs, 14000, 10 * options.seed + n),
+                    sample(base, 16000, 20 * options.seed + n),
+                    sample(reader, 9000, 30 * options.seed + n),
+                ]
+            )
             for n in range(5)
-        ]  # fmt: skip
+        ]
         name = f"polish{options.seed}"
         torch.manual_seed(options.seed)
-        train(name, model, rows, plan, rate=6e-5, device=device, seconds=options.seconds, seed=options.seed)
+        train(
+            name,
+            model,
+            rows,
+            plan,
+            rate=6e-5,
+            device=device,
+            seconds=options.seconds,
+            seed=options.seed,
+        )
         torch.save(model.state_dict(), out / f"{name}.pt")
         report(name, rows, predict(model, rows, measured, device))
         return
     states = [torch.load(path, map_location=device) for path in sorted(out.glob("polish*.pt"))]
-    model.load_state_dict({
-        key: sum(state[key] for state in states) / len(states)
-        if states[0][key].is_floating_point() else states[0][key]
-        for key in states[0]
-    })  # fmt: skip
+    model.load_state_dict(
+        {
+            key: sum(state[key] for state in states) / len(states)
+            if states[0][key].is_floating_point()
+            else states[0][key]
+            for key in states[0]
+        }
+    )
     logits = predict(model, rows, np.concatenate([measured, sample(reader, 3000, 99)]), device)
     report("mean", rows, logits)
-    np.savez_compressed(out / "mean-logits.npz", logits=logits[measured].astype(np.float16), rows=measured)
+    np.savez_compressed(
+        out / "mean-logits.npz", logits=logits[measured].astype(np.float16), rows=measured
+    )
     say("written", write_weights(model, out, "mean", whole=True))
 
 
@@ -371,7 +421,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=420)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--tiny", type=int, default=0)
-    parser.add_argument("--stage", choices=("teacher", "student", "polish", "average"), default="teacher")
+    parser.add_argument(
+        "--stage", choices=("teacher", "student", "polish", "average"), default="teacher"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--layers", type=int, default=12)
     options = parser.parse_args()
@@ -385,18 +437,50 @@ def main() -> None:
     cut = options.tiny or 10**9
     hand = rows.select("train/row", "train/run", "train/bare")[:cut]
     nli = sample(rows.select("nli"), min(cut, 60000), 1)
-    base = np.concatenate([nli] + [sample(rows.select(s), cut, 2) for s in ("made", "evouna", "summedits")])
+    base = np.concatenate(
+        [nli] + [sample(rows.select(s), cut, 2) for s in ("made", "evouna", "summedits")]
+    )
     reader = sample(rows.select("reader"), cut, 3)
-    measured = np.concatenate([
-        rows.select(s)[:cut]
-        for s in ("tune/row", "tune/run", "test/row", "test/run", "dev", "dev-test", "evouna-test", "summedits-test", "unused/row", "unused/run")
-    ])  # fmt: skip
+    measured = np.concatenate(
+        [
+            rows.select(s)[:cut]
+            for s in (
+                "tune/row",
+                "tune/run",
+                "test/row",
+                "test/run",
+                "dev",
+                "dev-test",
+                "evouna-test",
+                "summedits-test",
+                "unused/row",
+                "unused/run",
+            )
+        ]
+    )
     say("hand", len(hand), "base", len(base), "reader", len(reader), "measured", len(measured))
     if kind == "teacher":
         model = build("teacher", folder, options.layers if options.tiny else None).to(device)
-        train("teacher base", model, rows, [base], rate=4e-5, device=device, seconds=options.seconds * 0.4)
+        train(
+            "teacher base",
+            model,
+            rows,
+            [base],
+            rate=4e-5,
+            device=device,
+            seconds=options.seconds * 0.4,
+        )
         plan = [np.concatenate([hand, sample(base, 6000, n)]) for n in range(4)]
-        train("teacher hand", model, rows, plan, rate=2.5e-5, device=device, seconds=options.seconds * 0.6, seed=2)
+        train(
+            "teacher hand",
+            model,
+            rows,
+            plan,
+            rate=2.5e-5,
+            device=device,
+            seconds=options.seconds * 0.6,
+            seed=2,
+        )
         logits = predict(model, rows, np.concatenate([measured, hand, base]), device)
         report("teacher", rows, logits)
         np.save(out / "teacher.npy", logits.astype(np.float16))
@@ -404,18 +488,41 @@ def main() -> None:
     if options.stage in ("polish", "average"):
         polish(options, rows, hand, base, reader, measured)
         return
-    soft = np.load(out / "teacher.npy").astype(np.float32) if (out / "teacher.npy").exists() else None
+    soft = (
+        np.load(out / "teacher.npy").astype(np.float32) if (out / "teacher.npy").exists() else None
+    )
     model = build("student", folder, options.layers).to(device)
     name = f"student{options.layers}"
     mixed = np.concatenate([base, reader])
-    train(f"{name} base", model, rows, [np.concatenate([mixed, hand])] * 2, rate=1.5e-4, device=device,
-          soft=soft, seconds=options.seconds * 0.55)  # fmt: skip
-    plan = [np.concatenate([hand, sample(base, 8000, n), sample(reader, 6000, n)]) for n in range(6)]
-    train(f"{name} hand", model, rows, plan, rate=8e-5, device=device, soft=soft,
-          seconds=options.seconds * 0.45, seed=2)  # fmt: skip
+    train(
+        f"{name} base",
+        model,
+        rows,
+        [np.concatenate([mixed, hand])] * 2,
+        rate=1.5e-4,
+        device=device,
+        soft=soft,
+        seconds=options.seconds * 0.55,
+    )
+    plan = [
+        np.concatenate([hand, sample(base, 8000, n), sample(reader, 6000, n)]) for n in range(6)
+    ]
+    train(
+        f"{name} hand",
+        model,
+        rows,
+        plan,
+        rate=8e-5,
+        device=device,
+        soft=soft,
+        seconds=options.seconds * 0.45,
+        seed=2,
+    )
     logits = predict(model, rows, np.concatenate([measured, sample(reader, 3000, 99)]), device)
     report(name, rows, logits)
-    np.savez_compressed(out / f"{name}-logits.npz", logits=logits[measured].astype(np.float16), rows=measured)
+    np.savez_compressed(
+        out / f"{name}-logits.npz", logits=logits[measured].astype(np.float16), rows=measured
+    )
     files = write_weights(model, out, name, whole=options.layers == 12)
     size = sum(file.stat().st_size for file in files)
     say(name, "written", len(files), "files", size, "bytes")

@@ -16,6 +16,7 @@ from recall_bench.core.user_code import is_code_target
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Strictness, Verdict
 from recall_bench.judging.judge_call import Judges
 
+ENCODER = "encoder"
 _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
 _ADDRESS = re.compile(r"\s*https?:", re.IGNORECASE)
 
@@ -65,8 +66,9 @@ def resolve_judge(
     the model's server.
     """
     target, reading = split_reading(target)
+    # `encoder:FOLDER` reads by another model, as tools/judge_model makes one.
     built_in = [entry.name for entry in user_code.list_plugins("judges")]
-    if target not in built_in:
+    if target not in built_in and not target.startswith(f"{ENCODER}:"):
         options = settings or Settings()
         judge = _make_model_judge(target, options, flag, base_url, reading)
         if judge is not None:
@@ -76,8 +78,11 @@ def resolve_judge(
             f"{_ADDRESS_FLAGS[flag]}: {target} is not a language model and has no server; "
             f"leave the address out, or name a model with {flag}"
         )
+    config: dict[str, object] = {} if reading is None else {"reading": reading}
+    name, colon, folder = target.partition(":")
+    if name == ENCODER and colon:
+        target, config = name, {**config, "model": folder}
     if target in built_in:
-        config = {} if reading is None else {"reading": reading}
         return cast("Judge", user_code.load_plugin("judges", target)(config))
     if "://" in target:
         # Not repeated: it may hold a password.

@@ -7,7 +7,8 @@ goes into padding.
 import math
 import os
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,16 +63,6 @@ class Encoder:
     """A model of a folder."""
 
     def __init__(self, folder: Path) -> None:
-        missing = [
-            name
-            for name in (MODEL_FILE, TOKENIZER_FILE, CALIBRATION_FILE)
-            if not (folder / name).is_file()
-        ]
-        if missing:
-            raise UsageError(
-                f"{folder} holds no judge's model: {missing[0]} is missing; "
-                "tools/judge_model in the repository makes such folders"
-            )
         content = (folder / CALIBRATION_FILE).read_bytes()
         self.calibration = msgspec.json.decode(content, type=Calibration)
         self._session, self._tokenizer = _open_model(folder)
@@ -90,7 +81,7 @@ class Encoder:
             marks.append(np.round(logits[0].astype(float), LOGIT_DIGITS))
             places = (ids[0] == FIRST_MARKER + Marker.CLAIM) & (types[0] == 1)
             claims += np.round(tokens[0][places].astype(float), LOGIT_DIGITS).tolist()
-        # What an answer says right it may say in any window; what it makes up counts wherever it is.
+        # What is right may stand in any window; what is made up counts wherever it stands.
         best = np.max(marks, axis=0)
         scale = self.calibration
         support = min(-1e-3, sum(-math.log1p(math.exp(-claim)) for claim in claims))
@@ -141,6 +132,21 @@ def _compute_chances(logits: Sequence[float], scale: tuple[float, float]) -> tup
 
 def _squash(logit: float) -> float:
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+
+
+@cache
+def digest_model(folder: Path) -> str:
+    """A short digest of what a folder's marks rest on; UsageError if it holds no model."""
+    digest = sha256()
+    for name in (MODEL_FILE, TOKENIZER_FILE, CALIBRATION_FILE):
+        try:
+            digest.update((folder / name).read_bytes())
+        except OSError as error:
+            raise UsageError(
+                f"{folder} holds no judge's model: {name} is missing or cannot be read; "
+                "tools/judge_model in the repository makes such folders"
+            ) from error
+    return digest.hexdigest()[:12]
 
 
 def _open_model(folder: Path) -> "tuple[InferenceSession, Tokenizer]":

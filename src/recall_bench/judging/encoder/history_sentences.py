@@ -64,9 +64,7 @@ class HistorySentences:
 
     def holds_value(self, value: ValueAtom, until: int) -> bool:
         """Whether a value stands in the history up to a day."""
-        return any(
-            day <= until and value.matches(other) for day, other in self._values[value.kind]
-        )
+        return any(day <= until and value.matches(other) for day, other in self._values[value.kind])
 
     def find_nearest(self, claim: str, until: int, count: int) -> list[int]:
         """The places of the sentences that share most with a claim, the best first."""
@@ -96,4 +94,3 @@ class HistorySentences:
             )
         )
         return candidates[:count]
-

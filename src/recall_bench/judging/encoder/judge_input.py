@@ -5,7 +5,7 @@ gives it its meaning.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -109,7 +109,7 @@ def find_nearest(
     until: int,
     evidence: Iterable[str],
 ) -> list[str]:
-    """The sentences of the history nearest to the claims, up to a day, in the order of the story."""
+    """The sentences of the history nearest to the claims, up to a day, in their order."""
     ranked = [history.find_nearest(claim, until, NEAREST_PER_CLAIM + 2) for claim in claims]
     places: dict[int, None] = {}
     shown = " ".join(evidence)
@@ -169,7 +169,7 @@ def compose_input(
     return JudgeInput(tuple(parts), tuple(answered))
 
 
-def _mark(text, place) -> list[Piece]:  # type: ignore[no-untyped-def]
+def _mark(text: str, place: Callable[[Mention], Marker | None]) -> list[Piece]:
     pieces: list[Piece] = []
     start = 0
     for mention in locate_mentions(text):

@@ -1,8 +1,8 @@
-"""The judge that needs no key: the same answer gets the same marks on any machine.
+"""The judge that needs no model: the same answer gets the same marks on any machine.
 
-Rules decide where there is nothing to read: a leak, an empty answer, a plain refusal, a chosen
-option, the reference itself, and sentences quoted from the history. A small trained encoder reads
-every other answer, claim by claim, beside the truth and the nearest sentences of the history.
+Where the truth lists what a right answer contains, rules decide. Where there is only a free-text
+reference, a calibration weighs what the rules and some plain features find. Rules have the last
+word on a leak, a non-answer to an answerable question, and a value that the history does not hold.
 
 The answer cannot influence its grade by talking about it: that text is not read.
 """
@@ -191,6 +191,10 @@ class OfflineJudge:
         """Whether the calibration was trained on answers to this question."""
         return digest_question(question) in load_calibration().training.traces
 
+    def read(self, exhibit: Exhibit) -> "RuleScores | RuleReading":
+        """What the rules read in an answer, or its scores where nothing else is needed."""
+        return self._get_studied(exhibit).read(exhibit)
+
     def measure_features(self, exhibit: Exhibit) -> dict[str, float] | None:
         """The features that a calibration weighs; None where rules decide alone."""
         return self._get_studied(exhibit).measure(exhibit)
@@ -270,7 +274,7 @@ class StudiedScenario:
         resolved = expand_relative_dates(given, asked_at.date())
         return None if resolved == given else resolved
 
-    def read(self, exhibit: Exhibit) -> "RuleScores | _RuleReading":
+    def read(self, exhibit: Exhibit) -> "RuleScores | RuleReading":
         """What the rules read in an answer, or its scores where nothing else is needed."""
         return self._readings(self.prepare(exhibit))[1]
 
@@ -290,7 +294,7 @@ class StudiedScenario:
             versions.append(item)
         return key, exhibit.answer.text, exhibit.asked_at, exhibit.days
 
-    def _read_answer(self, key: _AnswerKey) -> tuple[HistoryAsOf, "RuleScores | _RuleReading"]:
+    def _read_answer(self, key: _AnswerKey) -> tuple[HistoryAsOf, "RuleScores | RuleReading"]:
         """What the rules read in an answer, and the history as they consulted it."""
         item, answer, asked_at, days = key
         history = HistoryAsOf(self.history, days)
@@ -298,7 +302,7 @@ class StudiedScenario:
 
     def _read_as_of(
         self, item: _CaseKey, answer: str, asked_at: StoryTime, history: HistoryAsOf
-    ) -> "RuleScores | _RuleReading":
+    ) -> "RuleScores | RuleReading":
         case = self._cases[item]
         leaks = find_answer_leaks(case, history, answer)
         if leaks:
@@ -317,7 +321,7 @@ class StudiedScenario:
             return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
         account, reading, grade = graded
         as_given = account if text == given else self._read_text(case, given)
-        return _RuleReading(
+        return RuleReading(
             case=case,
             account=account,
             reading=reading,
@@ -384,7 +388,7 @@ _SIDE = re.compile(r"\A(?:yes|no)\b[.,:;]?\s*", re.IGNORECASE)
 """A Yes or No before what is quoted."""
 
 
-class _RuleReading(msgspec.Struct, frozen=True, gc=False):
+class RuleReading(msgspec.Struct, frozen=True, gc=False):
     """An answer as the rules read it."""
 
     case: GradingCase
@@ -428,7 +432,7 @@ class _RuleReading(msgspec.Struct, frozen=True, gc=False):
 
 
 def _judge_reading(
-    read: RuleScores | _RuleReading,
+    read: RuleScores | RuleReading,
     numbers: dict[str, float] | None,
     manner: Strictness | None,
 ) -> Verdict:
@@ -448,7 +452,7 @@ def _judge_reading(
     return verdict.replace(marks=shifted.marks)
 
 
-def score_reading(read: RuleScores | _RuleReading) -> RuleScores:
+def score_reading(read: RuleScores | RuleReading) -> RuleScores:
     """The scores by rules alone."""
     if isinstance(read, RuleScores):
         return read
@@ -462,7 +466,7 @@ def score_reading(read: RuleScores | _RuleReading) -> RuleScores:
     )
 
 
-def _apply_model(read: _RuleReading, numbers: dict[str, float], opinion: PassChances) -> Verdict:
+def _apply_model(read: RuleReading, numbers: dict[str, float], opinion: PassChances) -> Verdict:
     """The verdict of the model, within what the rules allow."""
     for mark, allowed in MISSING_ALLOWED.items():
         if _is_failure_certain(read, numbers, allowed):
@@ -488,7 +492,7 @@ def _apply_model(read: _RuleReading, numbers: dict[str, float], opinion: PassCha
 
 
 def _is_failure_certain(
-    read: _RuleReading, numbers: dict[str, float], untold_allowed: float
+    read: RuleReading, numbers: dict[str, float], untold_allowed: float
 ) -> bool:
     """Whether an answer is a non-answer, takes the wrong side, or states nothing that was asked."""
     if read.grade.is_non_answer or read.grade.is_stated is False:
@@ -500,13 +504,13 @@ def _is_failure_certain(
     return tells_nothing or tells_another or numbers["list_untold"] > untold_allowed
 
 
-def _is_bare_denial(read: _RuleReading, numbers: dict[str, float]) -> bool:
+def _is_bare_denial(read: RuleReading, numbers: dict[str, float]) -> bool:
     """Whether an answer denies, and tells none of the values that the reference gives besides."""
     denies = read.case.right is RightResponse.DENIES
     return denies and numbers["values_asked"] > 0 and numbers["values_found"] == 0
 
 
-def _is_complete(read: _RuleReading, numbers: dict[str, float]) -> bool:
+def _is_complete(read: RuleReading, numbers: dict[str, float]) -> bool:
     is_answered = read.case.right is RightResponse.TELLS and not read.reading.stance.is_non_answer
     if read.grade.is_stated:
         return is_answered
