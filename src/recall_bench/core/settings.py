@@ -215,7 +215,7 @@ class Settings:
     judge: Annotated[
         str,
         Help(
-            "The judge: offline, stub, provider:model, claude, codex, copilot, file.py[:name] "
+            "The judge: offline, encoder, stub, provider:model, claude, codex, copilot, file.py[:name] "
             "or module:name",
             is_run_key=False,
         ),
