@@ -79,7 +79,11 @@ def test_the_built_ins_are_plugins_like_any_other() -> None:
     bracket = {"none", "random", "recency", "oracle", "full-context"}
     searching = {"bm25", "vector", "hybrid"}
     assert bracket | searching <= installed
-    assert [entry.name for entry in user_code.list_plugins("judges")] == ["encoder", "offline", "stub"]
+    assert [entry.name for entry in user_code.list_plugins("judges")] == [
+        "encoder",
+        "offline",
+        "stub",
+    ]
 
 
 def test_a_name_like_none_of_the_known_ones_is_answered_with_no_guess() -> None:

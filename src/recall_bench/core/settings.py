@@ -215,8 +215,8 @@ class Settings:
     judge: Annotated[
         str,
         Help(
-            "The judge: offline, encoder, stub, provider:model, claude, codex, copilot, file.py[:name] "
-            "or module:name",
+            "The judge: offline, encoder, stub, provider:model, claude, codex, copilot, "
+            "file.py[:name] or module:name",
             is_run_key=False,
         ),
     ] = "offline"

@@ -38,7 +38,7 @@ LOGIT_DIGITS = 2
 """Processors differ in the last digits of a sum; marks rest on rounded ones."""
 
 
-class Calibration(Record, frozen=True, kw_only=True):
+class EncoderCalibration(Record, frozen=True, kw_only=True):
     """How logits become chances: chosen on answers that were not trained on."""
 
     correctness: tuple[float, float]
@@ -64,7 +64,7 @@ class Encoder:
 
     def __init__(self, folder: Path) -> None:
         content = (folder / CALIBRATION_FILE).read_bytes()
-        self.calibration = msgspec.json.decode(content, type=Calibration)
+        self.calibration = msgspec.json.decode(content, type=EncoderCalibration)
         self._session, self._tokenizer = _open_model(folder)
         self.read = lru_cache(maxsize=READINGS_KEPT)(self._read)
 
