@@ -155,7 +155,7 @@ def _open_model(folder: Path) -> "tuple[InferenceSession, Tokenizer]":
     from tokenizers import Tokenizer
 
     options = SessionOptions()
-    options.intra_op_num_threads = min(2, len(os.sched_getaffinity(0)))
+    options.intra_op_num_threads = min(2, os.cpu_count() or 1)
     options.inter_op_num_threads = 1
     # Idle threads would take the cores of those that work.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
