@@ -20,9 +20,11 @@ FREE = (
 )  # fmt: skip
 WORDS = {
     "Apache Software License": "Apache-2.0",
+    "3-Clause BSD License": "BSD-3-Clause",
     "BSD License": "BSD-3-Clause",
     "MIT License": "MIT",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Apache 2.0": "Apache-2.0",
 }
 """Classifiers of packages that name no expression."""
 
@@ -108,7 +110,8 @@ def read_licences(name: str) -> list[str]:
     elif not said and text.startswith("MIT License"):
         said = "MIT"
     if said:
-        return [each.strip(" ()") for each in re.split(r",|\bAND\b|\bOR\b", said)]
+        named = [name.strip(" ()") for name in re.split(r",|\bAND\b|\bOR\b", said)]
+        return [WORDS.get(name, name) for name in named]
     classifiers = (each for each in found.get_all("Classifier") or [] if "License ::" in each)
     named = [each.rpartition(" :: ")[2] for each in classifiers]
     return [WORDS.get(each, each) for each in named]
