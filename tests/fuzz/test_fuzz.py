@@ -135,6 +135,7 @@ HANDLED = {
     "features/personas/model_reply.py": "replies of models, which may be anything",
     "features/selection/generation/model_writer.py": "replies of models",
     "judging/verdicts.py": "repeated keys are refused",
+    "judging/encoder/encoder.py": "numbers and digests; what is no such file is refused",
     "features/models/batch_delivery.py": "a torn line is fetched again",
     "features/models/batch_formats.py": "a torn line is waited for",
     "features/selection/selectors/agent_prompt.py": "replies of models",

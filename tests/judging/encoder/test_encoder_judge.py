@@ -74,6 +74,14 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
         judge("All day.", target=f"encoder:{tmp_path}")
 
 
+def test_a_calibration_that_is_none_is_named(tmp_path: Path) -> None:
+    for name in ("encoder.onnx", "tokenizer.json", "calibration.json"):
+        (tmp_path / name).write_text("{}")
+
+    with pytest.raises(UsageError, match=r"calibration\.json: .*required field"):
+        judge("All day.", target=f"encoder:{tmp_path}")
+
+
 def read(name: str) -> Iterator[AnswerRow]:
     with lzma.open(ANSWERS / f"{name}.jsonl.xz") as file:
         yield from map(msgspec.json.Decoder(AnswerRow).decode, file)

@@ -64,7 +64,10 @@ class Encoder:
 
     def __init__(self, folder: Path) -> None:
         content = (folder / CALIBRATION_FILE).read_bytes()
-        self.calibration = msgspec.json.decode(content, type=EncoderCalibration)
+        try:
+            self.calibration = msgspec.json.decode(content, type=EncoderCalibration)
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{folder / CALIBRATION_FILE}: {error}; make it again") from error
         self._session, self._tokenizer = _open_model(folder)
         self.read = lru_cache(maxsize=READINGS_KEPT)(self._read)
 
