@@ -110,6 +110,7 @@ OWN_JSON = {
     "features/personas/questions/candidates.py": "encoded the line before",
     "features/personas/questions/model_questions.py": "encoded the line before",
     "stories/shipped.py": "part of the package",
+    "judging/encoder/encoder.py": "part of the package",
     "judging/offline/calibration.py": "part of the package",
     "reporting/charts/__main__.py": "written by the process that starts it",
     "reporting/publication.py": "written by a process of ours",
