@@ -63,6 +63,7 @@ class Encoder:
     """A model of a folder."""
 
     def __init__(self, folder: Path) -> None:
+        digest_model(folder)  # Names a file that is missing.
         content = (folder / CALIBRATION_FILE).read_bytes()
         try:
             self.calibration = msgspec.json.decode(content, type=EncoderCalibration)

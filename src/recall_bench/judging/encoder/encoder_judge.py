@@ -43,6 +43,8 @@ class EncoderJudge:
         reading = config.get("reading")
         self._reading = None if reading is None else Strictness(str(reading))
         self._folder = Path(str(config.get("model", SHIPPED)))
+        if "model" in config:
+            load_encoder(self._folder)  # What is wrong with it is said before anything is fed.
         self._rules = OfflineJudge({})
         self._readers: dict[str, AnswerReader] = {}
 
