@@ -209,6 +209,7 @@ def test_sorting_goes_up_then_down_then_back(page: Path, visit: Visiting) -> Non
 def test_an_address_leads_back_to_a_trial_and_its_filters(page: Path, visit: Visiting) -> None:
     first = visit(page)
     first.page.select_option("#filter-at", "4d")
+    first.page.wait_for_function("document.querySelectorAll('.trial').length === 3")
     first.page.locator(".trial").filter(has_text="told of the cat").click()
     first.open_trial()
     first.wait_for_address("open=")

@@ -252,7 +252,8 @@ def _build_suite(runs: Sequence[BoardRun]) -> BoardSuite:
         score = entries[name].score
         return -1.0 if score is None else score.value
 
-    order = sorted(entries, key=rate, reverse=True)
+    # Equal scores stand by name, whichever run ended last.
+    order = sorted(entries, key=lambda name: (-rate(name), name.casefold()))
     ranked = [name for name in order if CONTROL not in entries[name].badges]
     tables = [by_system[name][0].judged for name in ranked]
     p_values = _compare_all(
