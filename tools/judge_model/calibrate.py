@@ -1,6 +1,6 @@
 """Choose how logits become chances on the tuning part, and print the figures of the test part.
 
-    python tools/judge_model/calibrate.py FOLDER LOGITS.npz --out src/recall_bench/judging/encoder/model
+    python tools/judge_model/calibrate.py FOLDER LOGITS.npz --out src/recall_bench/text/encoder/model
 
 FOLDER holds what `prepare.py` wrote, LOGITS.npz what `train.py` did.
 """

@@ -1,6 +1,6 @@
 """Turn the student's weights into the model that ships: ONNX with a byte a weight.
 
-    python tools/judge_model/export.py WEIGHTS... --out src/recall_bench/judging/encoder/model
+    python tools/judge_model/export.py WEIGHTS... --out src/recall_bench/text/encoder/model
 
 Needs torch, transformers, onnx and onnxruntime, and no accelerator. The model reads one row at a
 time, so that a verdict does not depend on what is read beside it.

@@ -26,12 +26,12 @@ from recall_bench.core.scenario import Episode, Expects, Item, Scenario
 from recall_bench.judging.encoder.history_sentences import HistorySentences
 from recall_bench.judging.encoder.judge_input import (
     JudgeInput,
-    Marker,
     TruthText,
     compose_input,
     find_nearest,
     split_claims,
 )
+from recall_bench.text.encoder.encoder import Marker
 from recall_bench.text.text import normalise
 from recall_bench.text.values import find_values, locate_values
 

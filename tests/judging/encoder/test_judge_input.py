@@ -5,13 +5,12 @@ import pytest
 from recall_bench.core.scenario import Expects
 from recall_bench.judging.encoder.history_sentences import HistorySentences
 from recall_bench.judging.encoder.judge_input import (
-    Marker,
-    Piece,
     TruthText,
     compose_input,
     find_nearest,
     split_claims,
 )
+from recall_bench.text.encoder.encoder import Marker, Piece
 from tests.judging.harbour import harbour
 
 TRUTH = TruthText(

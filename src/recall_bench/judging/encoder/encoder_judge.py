@@ -12,7 +12,7 @@ from recall_bench.core.errors import UsageError
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Strictness, Verdict
 from recall_bench.judging.encoder.answer_reader import AnswerReader, ReadAnswer, digest_question
-from recall_bench.judging.encoder.encoder import SHIPPED, Encoder, digest_model, load_encoder
+from recall_bench.judging.encoder.encoder import Encoder, load_encoder
 from recall_bench.judging.offline.calibration import scale_odds
 from recall_bench.judging.offline.offline_judge import (
     ODDS,
@@ -22,6 +22,7 @@ from recall_bench.judging.offline.offline_judge import (
     clip_chance,
     score_reading,
 )
+from recall_bench.text.encoder.encoder import SHIPPED, digest_model
 from recall_bench.text.text import normalise, split_words
 
 VERSION = "1"

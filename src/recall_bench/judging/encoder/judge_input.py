@@ -6,12 +6,12 @@ gives it its meaning.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from enum import IntEnum
 from typing import NamedTuple
 
 from recall_bench.core.scenario import Expects
 from recall_bench.judging.encoder.history_sentences import HistorySentences
 from recall_bench.judging.encoder.value_hints import KnownText, Mention, locate_mentions
+from recall_bench.text.encoder.encoder import Marker, Piece
 from recall_bench.text.text import normalise, split_normalised
 
 NEAREST_PER_CLAIM = 2
@@ -23,41 +23,11 @@ LONG_CLAIM = 90
 """Characters from which a sentence is cut at its conjunctions."""
 
 
-class Marker(IntEnum):
-    """What stands before a piece of text; the number is that of BERT's unused tokens."""
-
-    ANSWER = 1
-    """The question has an answer …"""
-    ABSTAIN = 2
-    """… has none …"""
-    WITHHOLD = 3
-    """… or has one that must not be told."""
-    REFERENCE = 4
-    STALE = 5
-    SECRET = 6
-    EVIDENCE = 7
-    NEAREST = 8
-    CLAIM = 9
-    IN_REFERENCE = 10
-    """Before a value of the answer: where it stands."""
-    IN_STALE = 11
-    IN_SECRET = 12
-    SHOWN = 13
-    ELSEWHERE = 14
-    NOWHERE = 15
-    UNSAID = 16
-    """Before a value of the reference that the answer lacks."""
-    READER = 17
-    """Begins the input of the reader, which has a question and a sentence."""
-
-
 EXPECTATIONS = {
     Expects.ANSWER: Marker.ANSWER,
     Expects.ABSTAIN: Marker.ABSTAIN,
     Expects.WITHHOLD: Marker.WITHHOLD,
 }
-
-Piece = str | Marker
 
 
 class JudgeInput(NamedTuple):
