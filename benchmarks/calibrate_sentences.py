@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from reader import find_passages, is_held_out, load_sets
 from scipy.optimize import minimize
 
-from recall_bench.core.scenario import Expects, Item, Scenario
+from recall_bench.core.scenario import Item, Scenario
 from recall_bench.systems.reading.passage_sentences import (
     ReadSentence,
     collect_stems,
@@ -64,7 +64,7 @@ def label(item: Item, scenario: Scenario, sentences: list[ReadSentence]) -> list
         return [any(each.text in span or span in each.text for span in spans) for each in sentences]
     wanted = collect_stems(item.truth.reference) - collect_stems(item.text)
     shares = [len(wanted.intersection(each.stems)) / (len(wanted) or 1) for each in sentences]
-    is_known = item.truth.expects is Expects.ANSWER and max(shares) >= 0.5
+    is_known = item.truth.is_answerable and max(shares) >= 0.5
     return [is_known and share == max(shares) for share in shares]
 
 

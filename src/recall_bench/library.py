@@ -256,7 +256,8 @@ def judge(  # noqa: PLR0917 - what a judge is told of an answer, as documented
     """Judge one answer without a run.
 
     `evidence` is the whole history, in order of time; `superseded` are values that no longer hold;
-    `expects` is `answer`, `abstain` or `withhold`. Raises JudgeFault if there is no verdict.
+    `expects` is `answer`, `correct`, `abstain` or `withhold`. Raises JudgeFault if there is no
+    verdict.
     """
     from recall_bench.judging.answer_rows import judge_answer
 

@@ -69,6 +69,18 @@ def test_a_no_elsewhere_is_an_answer() -> None:
     assert infer_expectation("No.", "factual-recall", None) is Expects.ANSWER
 
 
+def test_a_file_may_say_what_a_right_answer_does() -> None:
+    items, problems, _ = read(
+        changed("  category: decision", "  expects: correct\n  category: decision")
+    )
+    refused = read(changed("  category: decision", "  expects: corect\n  category: decision"))[1]
+
+    assert problems == []
+    assert items[0].truth.expects is Expects.CORRECT
+    assert items[0].truth.is_answerable
+    assert "did you mean correct?" in refused[0]
+
+
 def test_what_is_to_be_refused_is_to_be_withheld() -> None:
     assert infer_expectation("No.", "negative-recall", Disclosure.REFUSE) is Expects.WITHHOLD
     assert infer_expectation("$4M", "information-boundary", Disclosure.PARTIAL) is Expects.ANSWER

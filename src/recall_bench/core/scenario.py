@@ -95,6 +95,8 @@ class Expects(StrEnum):
     """What a correct system does with the question."""
 
     ANSWER = "answer"
+    CORRECT = "correct"
+    """Say that what the question supposes was not so; the history says what was."""
     ABSTAIN = "abstain"
     """Say that there is no such thing."""
     WITHHOLD = "withhold"
@@ -162,7 +164,7 @@ class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def is_answerable(self) -> bool:
         """Whether the question has an answer, and is not to be declined."""
-        return self.expects is Expects.ANSWER
+        return self.expects in (Expects.ANSWER, Expects.CORRECT)
 
 
 class Question(Record, frozen=True, kw_only=True, omit_defaults=True):

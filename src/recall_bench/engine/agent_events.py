@@ -11,7 +11,7 @@ from recall_bench.core.event import AgentEnded, NeededValue, ToolCalled
 from recall_bench.core.memory import Memory
 from recall_bench.core.plan import Trial
 from recall_bench.core.retry import Budget
-from recall_bench.core.scenario import Episode, Expects, Item, Scenario
+from recall_bench.core.scenario import Episode, Item, Scenario
 from recall_bench.core.tool_call import AgentSession, ToolUsingMemory
 from recall_bench.engine.components import Recorder
 from recall_bench.text.words import WordSequence, normalise_words
@@ -109,7 +109,7 @@ def find_needed_values(item: Item, scenario: Scenario) -> tuple[NeededValue, ...
     that are not in the question, or else its other words.
     """
     truth = item.truth
-    if truth.expects is not Expects.ANSWER:
+    if not truth.is_answerable:
         return ()
     days = sorted({cited.day for cited in truth.evidence})
     texts = {episode.day: episode.text for episode in scenario.fed_episodes if episode.day in days}

@@ -32,6 +32,7 @@ _KEYS = frozenset(
         "answer",
         "category",
         "difficulty",
+        "expects",
         "relevant_days",
         "requires_synthesis",
         "query_session",
@@ -148,11 +149,13 @@ def _parse_truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
     category = fields.read_choice("category", CATEGORIES)
     word = fields.read_optional_choice("expected_disclosure", tuple(Disclosure))
     disclosure = Disclosure(word) if word else None
+    expects = fields.read_optional_choice("expects", tuple(Expects))
     return Truth(
         reference=reference,
         category=category,
         difficulty=fields.read_choice("difficulty", DIFFICULTIES),
-        expects=_find_expectation(fields.get("derive"))
+        expects=(Expects(expects) if expects else None)
+        or _find_expectation(fields.get("derive"))
         or infer_expectation(reference, category, disclosure),
         evidence=_parse_evidence(fields, relevant),
         aliases=fields.read_texts("aliases"),

@@ -26,7 +26,6 @@ from recall_bench.core.scenario import (
     Disclosure,
     Episode,
     Evidence,
-    Expects,
     Item,
     Scenario,
     hash_question_id,
@@ -157,7 +156,7 @@ def _make_candidate(sentence: Sentence, episode: Episode) -> _SentenceCandidate:
 
 
 def _find_passages(item: Item, library: _SentenceLibrary) -> list[Passage]:
-    if item.truth.expects is not Expects.ANSWER:
+    if not item.truth.is_answerable:
         return []
     if all(evidence.start is not None for evidence in item.truth.evidence):
         # Return the spans, or the reference if it must be computed from them.

@@ -265,6 +265,19 @@ def test_not_knowing_is_no_denial(answer: str) -> None:
     assert marks(NEVER, answer) == (0, 0, 1)
 
 
+@loop_over_rows("answer", ["There is no record of that.", "No, I find nothing of the kind."])
+def test_to_find_nothing_is_no_correction(answer: str) -> None:
+    asked = item(
+        "Did Nell sell the Marigold?",
+        "No, she kept it after the survey.",
+        category="negative-recall",
+        expects=Expects.CORRECT,
+    )
+
+    assert marks(asked, answer) == UNANSWERED
+    assert marks(asked, "No, she did not sell it.")[0] == 3
+
+
 def test_an_unrelated_negation_is_no_denial() -> None:
     assert marks(NEVER, "On 2025-03-09 (principal): Nell did not change the opening hours.")[0] == 0
 

@@ -223,6 +223,7 @@ def test_days_without_a_word_are_no_evidence() -> None:
     ("asked", "expected"),
     [
         (ASKED, "Expected: an answer."),
+        (item("Sold?", "No, kept.", expects=Expects.CORRECT), "Expected: a correction."),
         (item("Any?", "None.", expects=Expects.ABSTAIN), "Expected: to say that there is no such"),
         (boundary(Disclosure.REFUSE), "Expected: refuse."),
         (boundary(Disclosure.PARTIAL), "Expected: partial."),

@@ -12,7 +12,7 @@ import msgspec
 
 from recall_bench.core.memory import Delivery
 from recall_bench.core.plan import Trial
-from recall_bench.core.scenario import Evidence, Expects, Truth
+from recall_bench.core.scenario import Evidence, Truth
 from recall_bench.core.trial_states import TrialState
 from recall_bench.core.untrusted_json import decode_untrusted_line
 from recall_bench.core.usage import Usage
@@ -140,7 +140,7 @@ def trace_evidence(
     `until` is the last day fed. `found` is None if the system returns no passages, and `lost` if it
     does not say what it holds; days that were not fed are not held.
     """
-    if not truth.evidence or truth.expects is not Expects.ANSWER:
+    if not truth.evidence or not truth.is_answerable:
         return UNKNOWN_TRAIL
     needed = [cited for cited in truth.evidence if cited.day <= until]
     if not needed:

@@ -15,7 +15,7 @@ from recall_bench.core.errors import DataError
 from recall_bench.core.memory import Delivery
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import Expects, Item
+from recall_bench.core.scenario import Item
 from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStatus
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import FULL_MARKS, Finding
@@ -278,7 +278,7 @@ def _list_rows(folder: RunFolder, log: TrialLog) -> Iterator[TrialRow]:
 
 def _count_found_days(item: Item, entry: TrialEntry) -> int | None:
     truth = item.truth
-    if not truth.evidence or truth.expects is not Expects.ANSWER:
+    if not truth.evidence or not truth.is_answerable:
         return None
     return len({cited.day for cited in truth.evidence} & entry.found.days)
 

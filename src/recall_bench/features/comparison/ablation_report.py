@@ -7,7 +7,6 @@ from typing import Self
 
 from recall_bench.core.plain_text import format_quantity, make_table
 from recall_bench.core.record import ComputedRecord, Record
-from recall_bench.core.scenario import Expects
 from recall_bench.core.usage import estimate_tokens
 from recall_bench.engine.runs.judge_sensitivity import open_judge_views
 from recall_bench.engine.runs.run_folder import RunFolder
@@ -201,7 +200,7 @@ def _measure_run(folder: RunFolder, variant: AblationVariant) -> AblationRow:
                 else answered.delivery.tokens
             )
         # Of other questions no day is known to support the answer.
-        if truth.evidence and truth.expects is Expects.ANSWER:
+        if truth.evidence and truth.is_answerable:
             days = {passage.day for passage in passages}
             hits.append(any(cited.day in days for cited in truth.evidence))
     validity = summarise(folder).validity

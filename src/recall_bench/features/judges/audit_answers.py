@@ -284,7 +284,7 @@ class _Writer:
             yield _Draft(f"{name}: {frame}", frame.replace("{v}", sentence))
 
     def _write_right(self, case: _AuditQuestion) -> Iterator[_Draft]:
-        if case.truth.expects is Expects.ANSWER:
+        if case.truth.is_answerable:
             yield _Draft("reference without a stop", case.truth.reference.rstrip("."))
             yield from self._fill_frames(self._texts.frames, case.truth.reference, "reference")
 
@@ -385,7 +385,7 @@ class _Writer:
                 item.truth.reference
                 for item in self._story.items
                 if item.truth.category == truth.category
-                and item.truth.expects is Expects.ANSWER
+                and item.truth.is_answerable
                 and item.truth.disclosure is None
                 and words.isdisjoint(map(str.casefold, _WORD.findall(item.truth.reference)))
             ]

@@ -238,8 +238,8 @@ def judge_command(
 
     ANSWERS is a file, plain or .xz, or - for standard input. A line has question, reference and
     answer, and may have evidence (a list of texts, which is the history), stale (superseded values)
-    and expects (answer, abstain or withhold). An answer that could not be judged has the line
-    {"error": ...}, and the exit code is then 6.
+    and expects (answer, correct, abstain or withhold). An answer that could not be judged has the
+    line {"error": ...}, and the exit code is then 6.
     """
     import msgspec
 

@@ -25,6 +25,7 @@ LONG_CLAIM = 90
 
 EXPECTATIONS = {
     Expects.ANSWER: Marker.ANSWER,
+    Expects.CORRECT: Marker.ANSWER,
     Expects.ABSTAIN: Marker.ABSTAIN,
     Expects.WITHHOLD: Marker.WITHHOLD,
 }

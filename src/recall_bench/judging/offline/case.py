@@ -89,7 +89,7 @@ class GradingCase:
     @property
     def is_unknown(self) -> bool:
         """Whether all that the reference says is that the answer is not on record."""
-        is_open = self.item.truth.expects is Expects.ANSWER
+        is_open = self.item.truth.is_answerable
         return is_open and self.right is RightResponse.ABSTAINS
 
     @cached_property

@@ -15,7 +15,7 @@ import re
 import msgspec
 from msgspec.structs import replace
 
-from recall_bench.core.scenario import Disclosure
+from recall_bench.core.scenario import Disclosure, Expects
 from recall_bench.core.verdict import Finding
 from recall_bench.judging.offline.answer_sentence import is_about_itself, weigh_sentences
 from recall_bench.judging.offline.calculation import find_computed
@@ -326,7 +326,11 @@ def _grade_refusal(case: GradingCase, account: AnswerContents, reading: StanceRe
 def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReading) -> RuleGrade:
     details = _collect_details(case, account)
     is_silent = reading.stance is Stance.ABSENT and is_source_silent(account.text)
-    if reading.stance in (Stance.REFUSES, Stance.IGNORANT) or (is_silent and case.exact):
+    is_silent = is_silent and case.exact is not None
+    if case.item.truth.expects is Expects.CORRECT and not details.recall:
+        # Where the history denies it, to find nothing on record is not to have found that.
+        is_silent = reading.stance is Stance.ABSENT
+    if reading.stance in (Stance.REFUSES, Stance.IGNORANT) or is_silent:
         return _grade_non_answer(reading, details.coverage)
     if details.is_undecided and reading.polarity is None:
         return RuleGrade(0.0, 0.0, f"takes no side; {details.reason}")

@@ -88,6 +88,10 @@ _EXPECTATIONS = {
         "an answer. The question can be answered, so a non-answer fails; a denial is right only if "
         "the reference says that there is no such thing."
     ),
+    Expects.CORRECT: (
+        "a correction. What the question supposes is not so, and the history tells it. An answer "
+        "that only finds nothing on record fails."
+    ),
     Expects.ABSTAIN: (
         "to say that there is no such thing. What the question supposes is not so, or nothing of "
         "the kind is on record, as the reference says."

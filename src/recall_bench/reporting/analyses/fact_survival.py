@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from recall_bench.core.record import Record, group_by
-from recall_bench.core.scenario import Expects, Item, order_categories
+from recall_bench.core.scenario import Item, order_categories
 from recall_bench.core.trial_states import TrialState, TrialStatus
 from recall_bench.core.verdict import Verdict
 from recall_bench.engine.runs.trials import TrialRow
@@ -142,7 +142,7 @@ def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
     items: dict[FactKey, Item] = {}
     for row in rows:
         is_right = is_known(row)
-        if row.item.truth.expects is not Expects.ANSWER or is_right is None:
+        if not row.item.truth.is_answerable or is_right is None:
             continue
         question = row.trial.scenario, row.trial.item
         age = row.cutoff - row.item.known_from

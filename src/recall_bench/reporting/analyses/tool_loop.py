@@ -13,7 +13,6 @@ from typing import Final
 
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
-from recall_bench.core.scenario import Expects
 from recall_bench.core.tool_call import (
     LOOP_PREFIX,
     AgentCall,
@@ -165,7 +164,7 @@ def build_tool_loop(log: AgentLog, rows: Sequence[TrialRow]) -> ToolLoopReport:
         missed, session = is_miss(row), log.trials.get(row.trial)
         if missed is None or session is None:
             undecided += 1
-        elif row.item.truth.expects is not Expects.ANSWER:
+        elif not row.item.truth.is_answerable:
             nothing += 1
         else:
             stages[follower.find_stage(row, session)].append((row, missed))

@@ -14,7 +14,6 @@ from recall_bench.core.scenario import (
     PRINCIPAL,
     Disclosure,
     Episode,
-    Expects,
     Item,
     Scenario,
     compute_story_date,
@@ -390,7 +389,7 @@ def find_lost_questions(scenario: Scenario) -> tuple[Item, ...]:
 def _is_answerable(item: Item) -> bool:
     truth = item.truth
     is_told = truth.disclosure in (None, Disclosure.ANSWER)
-    return bool(truth.evidence) and truth.expects is Expects.ANSWER and is_told
+    return bool(truth.evidence) and truth.is_answerable and is_told
 
 
 def _make_day_logs(episodes: Iterator[Episode]) -> Iterator[DayLog]:

@@ -7,6 +7,7 @@ const parts = (() => {
   };
 
   const EXPECTS = {
+    correct: "The right answer says that it was not so.",
     abstain: "The right answer is that there is no such thing.",
     withhold: "The right answer is not to tell.",
   };
