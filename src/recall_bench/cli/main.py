@@ -258,10 +258,9 @@ KERNEL = (
         is_first=True,
     ),
     Command(
-        name="heatmap",
+        name="report heatmap",
         target="recall_bench.cli.report:heatmap_command",
-        help="Draw a run's heatmap again.",
-        section="Understand",
+        old_names={"heatmap": "report heatmap"},
     ),
     Command(
         name="help",

@@ -1,4 +1,4 @@
-"""The commands `report` and `heatmap`: a run as a page, pictures, text and figures."""
+"""The commands `report` and `report heatmap`: a run as a page, pictures, text and figures."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -53,7 +53,7 @@ def test_bundles_become_a_site_and_a_replay_earns_its_badge(
     assert replayed.code == 0
     assert "confirmed" in replayed.out
     assert shown.code == 0, shown.err
-    assert "1. recency, Words" in shown.out
+    assert "1. Words, recency" in shown.out
     assert read_badges(Path("site")) == {
         "Words": ["verified", "fresh seed", "replayed"],
         "recency": ["verified", "fresh seed", "self-reported"],

@@ -211,7 +211,7 @@ def test_a_broken_line_is_named(files: Callable[..., Path], imported: Import) ->
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        pytest.param({"progress": progress()}, "recall-bench heatmap", id="means alone"),
+        pytest.param({"progress": progress()}, "recall-bench report heatmap", id="means alone"),
         pytest.param({"questions": log()}, "does not name the checkpoint", id="no times"),
         pytest.param(
             {"failures": [reviewed(row("q1", primaryScore=FIRST), 5)]},

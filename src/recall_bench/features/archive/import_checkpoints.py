@@ -277,7 +277,7 @@ def _explain_empty(files: RunFiles) -> str:
         return (
             f"{path}: holds means and no answers, so no run can be made of it; name the "
             f"questions.jsonl of the run as well, or draw what there is with "
-            f"'recall-bench heatmap {path}'"
+            f"'recall-bench report heatmap {path}'"
         )
     path = files.paths[RunFileKind.FAILURES]
     return (

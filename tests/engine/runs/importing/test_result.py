@@ -371,7 +371,7 @@ def test_what_no_harness_writes_is_refused_with_its_file(
 def test_a_result_of_means_alone_says_what_can_be_done_with_it(imported: Import) -> None:
     bare = part(6, [row("q1")]) | {"questionResults": []}
 
-    with pytest.raises(UsageError, match="recall-bench heatmap") as refused:
+    with pytest.raises(UsageError, match="recall-bench report heatmap") as refused:
         imported(result=result([bare]))
 
     assert isinstance(refused.value, BenchError)
