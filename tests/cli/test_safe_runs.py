@@ -1,6 +1,7 @@
 """A run spends nothing and overwrites nothing unless it is meant to."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +53,38 @@ def test_a_folder_with_files_of_others_is_refused(invoke: Invoke, data: Path) ->
     assert shown.code == 2
     assert "thesis.tex" in shown.err
     assert [path.name for path in Path("mine").iterdir()] == ["thesis.tex"]
+
+
+def test_a_result_of_somebody_else_is_not_overwritten(invoke: Invoke, data: Path) -> None:
+    Path("mine").mkdir()
+    Path("mine/result.json").write_text("{}")
+    shown = invoke("run", "-a", "bm25", "-d", data, "-o", "mine")
+
+    assert shown.code == 2
+    assert "result.json" in shown.err
+    assert Path("mine/result.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize("name", ["result.json", "heatmap.svg", "report", "report/report.html"])
+@pytest.mark.parametrize("command", [("run", "-a", "bm25", "-o"), ("report",), ("heatmap",)])
+def test_no_link_in_a_run_folder_is_followed(
+    invoke: Invoke, data: Path, command: tuple[str, ...], name: str
+) -> None:
+    run = ("run", "-a", "bm25", "-d", data, "-o", "mine", "--page")
+    assert invoke(*run).code == 0
+    place, other = Path("mine", name), Path("other").absolute()
+    if place.is_dir():
+        shutil.rmtree(place)
+        other.mkdir()
+    else:
+        place.unlink()
+        other.write_text("theirs")
+    place.symlink_to(other)
+    shown = invoke(*command, "mine", *(("-d", data) if command[0] == "run" else ()))
+
+    assert shown.code == 2
+    assert str(place) in shown.err
+    assert list(other.iterdir()) == [] if other.is_dir() else other.read_text() == "theirs"
 
 
 def test_an_empty_folder_and_ones_own_run_are_not_refused(invoke: Invoke, data: Path) -> None:

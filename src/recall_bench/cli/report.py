@@ -91,6 +91,7 @@ def _report_suite(
     folder: "RunFolder", into: Path | None, beside: tuple[Path, ...], *, as_json: bool
 ) -> None:
     """Print all figures of a behaviour suite, and write its page."""
+    from recall_bench.engine.runs.output_paths import choose_report_folder
     from recall_bench.engine.runs.run_folder import RunFolder
     from recall_bench.reporting.suites.report_text import render_behaviour
     from recall_bench.reporting.suites.scorecard import build_scorecard, write_scorecard
@@ -100,7 +101,7 @@ def _report_suite(
     report = build_behaviour_report(folder)
     files = write_scorecard(
         build_scorecard(folders),
-        folder.path / "report" if into is None else into,
+        choose_report_folder(folder.path, into),
         stories=None if beside else folder,
     )
     click.echo(format_json(report) if as_json else render_behaviour(report, is_verbose=True))
@@ -128,12 +129,15 @@ def heatmap_command(source: Path, output: tuple[Path, ...], colours: str) -> Non
     Each mean has its 95 % interval and its number of questions, if the cell has room; in an .svg
     the tooltip of a cell shows both, and the number of missing trials.
     """
+    from recall_bench.engine.runs.output_paths import refuse_links
     from recall_bench.reporting.heatmap.colours import ColourScale
     from recall_bench.reporting.heatmap.heatmap_files import load_heatmap
     from recall_bench.reporting.heatmap.heatmap_picture import draw_picture
 
     data = load_heatmap(source)
     folder = source if source.is_dir() else source.parent
+    if not output:
+        refuse_links(folder)
     paths = output or (folder / "heatmap.png", folder / "heatmap.svg")
     draw_picture(data, *paths, scale=ColourScale(colours))
     for path in paths:

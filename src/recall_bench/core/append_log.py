@@ -92,7 +92,9 @@ class AppendLog:
                 f"{self._path.parent}: cannot write there ({error.strerror}); {self._elsewhere}"
             ) from error
         try:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            # A link would have the lines written elsewhere.
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+            self._file = os.open(self._path, flags, 0o644)
             end = _find_line_end(self._file)
             os.ftruncate(self._file, end)
             self.end = end

@@ -8,7 +8,6 @@ from typing import TypeVar
 from recall_bench.core.errors import BenchError, Problems, UsageError, raise_problems
 from recall_bench.core.event import Declared
 from recall_bench.core.event_redaction import redact_plan
-from recall_bench.core.folders import refuse_other_files
 from recall_bench.core.memory import UNDECLARED, MemorySystem, Reader, SystemCard
 from recall_bench.core.plan import (
     FULL,
@@ -29,7 +28,6 @@ from recall_bench.engine.components import Components
 from recall_bench.engine.job import Job
 from recall_bench.engine.runs.journal import JOURNAL
 from recall_bench.engine.runs.output_paths import (
-    RESULT_FILES,
     choose_run_folder,
     refuse_clashes,
     refuse_unwritable,
@@ -127,13 +125,8 @@ def _make_components(
 
 
 def check_writable(job: Job, *, is_rebuilt: bool = False) -> Job:
-    """The job, once its folder is known to hold no other run and its files can be written.
-
-    The folder of a run that was removed to be rebuilt may hold files of others.
-    """
-    job.check_folder()
-    if not is_rebuilt and not (job.folder / JOURNAL).exists():
-        refuse_other_files(job.folder, RESULT_FILES)
+    """The job, once its folder is known to hold no other run and its files can be written."""
+    job.check_folder(is_rebuilt=is_rebuilt)
     job.warnings += [
         f"--{name.replace('_', '-')} has no effect with --executor {job.settings.executor}"
         for name in job.settings.unused_worker_settings

@@ -13,7 +13,7 @@ from recall_bench.core.distribution import get_version
 from recall_bench.core.environment import describe_environment
 from recall_bench.core.errors import DataError, OtherPlan, SystemBroken, UsageError
 from recall_bench.core.event import Answered, Declared, Event, NotAnswered, RunResumed, RunStarted
-from recall_bench.core.folders import remove_folder
+from recall_bench.core.folders import refuse_other_files, remove_folder
 from recall_bench.core.plan import Plan, ScenarioCard, Shard, Trial, list_differences
 from recall_bench.core.scenario import Scenario
 from recall_bench.core.settings import Executor, Settings
@@ -22,6 +22,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit, collect_shard_units, list_states
 from recall_bench.engine.components import ComponentFactory, Components, RunContext
 from recall_bench.engine.runs.journal import JOURNAL, Journal, read_events
+from recall_bench.engine.runs.output_paths import refuse_links
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.scheduler import run_plan
 
@@ -181,10 +182,16 @@ class Job:
             for name, units in self._work_units.items()
         )
 
-    def check_folder(self) -> None:
-        """Refuse a folder that holds another run or shard, before anything is spent."""
+    def check_folder(self, *, is_rebuilt: bool = False) -> None:
+        """Refuse a folder with another run or shard, or others' files, before anything is spent.
+
+        The folder of a run that was removed to be rebuilt may hold files of others.
+        """
         _ = self.shard
+        refuse_links(self.folder)
         if not self.journal.exists():
+            if not is_rebuilt:
+                refuse_other_files(self.folder, ())
             return
         try:
             first = next(read_events(self.journal), None)

@@ -17,6 +17,7 @@ from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.folders import refuse_other_files
 from recall_bench.core.plan import DatasetCard, build_scenario_card
 from recall_bench.engine.runs.judge_sensitivity import describe_split_answers
+from recall_bench.engine.runs.output_paths import choose_report_folder
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary, summarise
 from recall_bench.engine.runs.trials import TrialTable
@@ -77,7 +78,7 @@ def publish_report(
     report = build_report(
         folder, table, beside=others, canaries=canaries, summary=summary, agreements=agreements
     )
-    target = folder.path / "report" if into is None else into
+    target = choose_report_folder(folder.path, into)
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file; name a folder for the report")
     refuse_other_files(target, (PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER, SPLITS_FILE))

@@ -16,7 +16,9 @@ QUESTIONS, FAILURES = "questions.jsonl", "failures.jsonl"
 LABELS = "labels.jsonl"
 """The labels that people gave in the explorer."""
 PICTURES = ("heatmap.png", "heatmap.svg")
-RESULT_FILES = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, LABELS, "report")
+REPORT = "report"
+"""The folder of what `report` writes."""
+RESULT_FILES = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, LABELS, REPORT)
 """What stands in a run folder beside the journal."""
 
 
@@ -106,6 +108,24 @@ def refuse_clashes(settings: Settings) -> None:
         other = taken.setdefault(_resolve(path), flag)
         if other != flag:
             raise UsageError(f"{flag}: {path} is taken by {other}; name another file")
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a run folder with links where files are written: they would be followed."""
+    for path in (*folder.glob("*"), *(folder / REPORT).rglob("*")):
+        if path.is_symlink():
+            raise UsageError(
+                f"{path}: is a link, and what is written to a run folder follows none; remove it, "
+                "or choose another folder"
+            )
+
+
+def choose_report_folder(run: Path, into: Path | None) -> Path:
+    """The folder of a run's report: as given, or in the run folder."""
+    if into is not None:
+        return into
+    refuse_links(run)
+    return run / REPORT
 
 
 def _resolve(path: Path) -> Path:

@@ -91,6 +91,7 @@ def test_runs_and_reports_below_the_data_are_no_part_of_it(
     for place in ("mine/run", "mine/reports/persona-json", "recall-runs/other"):
         Path(place).mkdir(parents=True, exist_ok=True)
         Path(place, "result.json").write_text("{}")
+        Path(place, "journal.jsonl").touch()
 
     assert assembled(request).job.plan.digest == before
 
