@@ -1,5 +1,6 @@
 """The package is installed under a name of its own; another project has the obvious one."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -52,14 +53,35 @@ def test_the_search_finds_such_a_text(command: str) -> None:
     assert not INSTALLS.search(f"pip install '{DISTRIBUTION}[http] @ git+…'")
 
 
-def test_an_extra_is_installed_from_the_repository_where_there_is_no_checkout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("origin", "words"),
+    [
+        (None, "'agent-recall-bench[ray]'"),
+        (
+            {"url": "https://h.org/r", "vcs_info": {"vcs": "git", "commit_id": "a1b2"}},
+            "'agent-recall-bench[ray] @ git+https://h.org/r@a1b2'",
+        ),
+        (
+            {"url": "file:///a/one.whl", "archive_info": {}},
+            "'agent-recall-bench[ray] @ file:///a/one.whl'",
+        ),
+        ({"url": "file:///a%20b/c", "dir_info": {"editable": True}}, "-e '/a b/c[ray]'"),
+    ],
+)
+def test_an_extra_is_installed_from_where_the_package_came(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    origin: dict[str, object] | None,
+    words: str,
 ) -> None:
-    assert format_install("ray") == "pip install -e '.[ray]' in the checkout"
+    metadata = tmp_path / "agent_recall_bench-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: agent-recall-bench\n")
+    if origin is not None:
+        (metadata / "direct_url.json").write_text(json.dumps(origin))
+    monkeypatch.syspath_prepend(str(tmp_path))
 
-    monkeypatch.setattr("recall_bench.core.distribution._ROOT", tmp_path / "site-packages")
-
-    assert format_install("ray") == f"pip install '{DISTRIBUTION}[ray] @ git+<repository>'"
+    assert format_install("ray") == f"pip install {words}"
 
 
 def test_the_other_project_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

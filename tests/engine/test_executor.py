@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Lifecycle
@@ -34,7 +35,7 @@ def test_without_ray_it_says_what_to_install_and_writes_nothing(
     )
 
     assert shown.code == 2, shown.err
-    assert "--executor ray: needs Ray; pip install -e '.[ray]' in the checkout" in shown.err
+    assert f"--executor ray: needs Ray; {format_install('ray')}" in shown.err
     assert not (tmp_path / "run" / "journal.jsonl").exists()
 
 

@@ -7,13 +7,10 @@ belongs to another project.
 import os
 import sys
 from functools import cache
-from pathlib import Path
 
 DISTRIBUTION = "agent-recall-bench"
 FOREIGN = "recall-bench"
 """Another project on PyPI with the same import name and the same command."""
-_ROOT = Path(__file__).parents[2]
-"""The folder that this package lies in: `src` of a checkout, or where pip put it."""
 
 
 def get_version() -> str:
@@ -30,10 +27,22 @@ def get_part_version(name: str) -> str:
 
 
 def format_install(extra: str) -> str:
-    """Format the command that installs an extra, until the package is published."""
-    if _ROOT.name == "src" and (_ROOT.parent / "pyproject.toml").is_file():
-        return f"pip install -e '.[{extra}]' in the checkout"
-    return f"pip install '{DISTRIBUTION}[{extra}] @ git+<repository>'"
+    """Format the command that installs an extra, from where this installation came from."""
+    import json
+    from importlib.metadata import distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    # PEP 610: where pip got the package, unless it was an index.
+    origin = json.loads(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+    url, source = origin.get("url"), origin.get("vcs_info")
+    if url is None:
+        return f"pip install '{DISTRIBUTION}[{extra}]'"
+    if origin.get("dir_info", {}).get("editable"):
+        return f"pip install -e '{url2pathname(urlsplit(url).path)}[{extra}]'"
+    if source is not None:
+        url = f"{source['vcs']}+{url}@{source['commit_id']}"
+    return f"pip install '{DISTRIBUTION}[{extra}] @ {url}'"
 
 
 def find_conflicting_package() -> str | None:

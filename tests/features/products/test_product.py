@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core import user_code
+from recall_bench.core.distribution import format_install
 from recall_bench.core.errors import UsageError
 from recall_bench.core.memory import MemorySystem, MemoryWithFolder, RetrievalReply
 from recall_bench.features.products.product import NoteEraser, Product
@@ -150,9 +151,7 @@ def test_a_missing_module_is_answered_with_the_extra_to_install() -> None:
     with pytest.raises(UsageError) as refusal:
         product({})
 
-    assert str(refusal.value) == (
-        "shelf is not installed; pip install -e '.[shelves]' in the checkout"
-    )
+    assert str(refusal.value) == f"shelf is not installed; {format_install('shelves')}"
 
 
 def test_a_missing_program_is_named() -> None:

@@ -318,7 +318,6 @@ def takes_no_temperature(foreign: "Foreign[Any]") -> bool:
 
 _GROQ = "https://api.groq.com/openai/v1"
 """The address that Groq's own library has."""
-_INSTALL = format_install("llm")
 _NO_KEY = "no-key"
 """Sent where no key is needed: the libraries require one."""
 
@@ -439,7 +438,11 @@ def _build_foreign(spec: ModelSpec, key: str | None, redact: Redactor) -> "Forei
         )
     except ImportError:
         extra = PROVIDERS[spec.provider].extra
-        install = _INSTALL if extra in BUNDLED else f"pip install 'pydantic-ai-slim[{extra}]'"
+        install = (
+            format_install("llm")
+            if extra in BUNDLED
+            else f"pip install 'pydantic-ai-slim[{extra}]'"
+        )
         failure = UsageError(f"{spec.name}: needs packages that are not installed; {install}")
     except Exception as error:  # noqa: BLE001 - constructors of many providers
         message = truncate_line(redact(str(error) or type(error).__name__))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.user_code import require_libraries
 
 if TYPE_CHECKING:
     from hdrh.histogram import HdrHistogram
@@ -11,14 +11,16 @@ if TYPE_CHECKING:
 _LOWEST_US, _HIGHEST_US, _DIGITS = 1, 3_600_000_000, 3
 
 
+def require_load_libraries() -> None:
+    """UsageError, which says how to install them, if a library of the load suite is missing."""
+    require_libraries("the load suite", "load", "hdrh.histogram", "psutil")
+
+
 def make_histogram() -> "HdrHistogram":
     """Make an empty histogram of times from a microsecond to an hour, precise to 0.1 %."""
-    try:
-        from hdrh.histogram import HdrHistogram
-    except ImportError as error:
-        raise UsageError(
-            "the load suite needs hdrhistogram; install agent-recall-bench[load]"
-        ) from error
+    require_load_libraries()
+    from hdrh.histogram import HdrHistogram
+
     return HdrHistogram(_LOWEST_US, _HIGHEST_US, _DIGITS)
 
 

@@ -18,7 +18,11 @@ from recall_bench.features.suites.behaviour import (
     WaitStep,
     WriteStep,
 )
-from recall_bench.features.suites.latency import find_percentile, merge_histograms
+from recall_bench.features.suites.latency import (
+    find_percentile,
+    merge_histograms,
+    require_load_libraries,
+)
 from recall_bench.features.suites.shares import is_known, make_row_share
 from recall_bench.features.suites.story_writer import StoryRequest, StoryWriter
 from recall_bench.metrics.bootstrap import LEVEL
@@ -52,7 +56,8 @@ _KINDS = {"query": "answer", "ingest": "write"}
 
 
 def draw_stories(request: StoryRequest) -> Iterator[BehaviourStory]:
-    """Draw a story for each size."""
+    """Draw a story for each size; UsageError if what measures them is not installed."""
+    require_load_libraries()
     for size in SIZES:
         for name in request.list_names(f"days-{size}"):
             writer = StoryWriter(request, name, CATEGORY)
