@@ -74,7 +74,7 @@ generate conversations
 generate questions
 generate tool-calls
 generate verify
-heatmap a
+report heatmap a
 import a/result.json --into i
 import-history a/result.json
 judge a/questions.jsonl
@@ -96,6 +96,7 @@ serve bm25
 serve bm25 --http 127.0.0.1:0
 suite erasure -a none -o su --stories 1
 suite load -a none -o lo
+score --answers a/questions.jsonl -p harbour-office
 verify a
 plan power -p harbour-office -r 5d
 serve endpoint --model openai:m
