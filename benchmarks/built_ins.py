@@ -21,7 +21,7 @@ from recall_bench.metrics.marks import TrialTally
 from recall_bench.stories.persona_files import DEFAULT_ARCS
 from recall_bench.stories.shipped import SAMPLE
 
-SYSTEMS = "none random recency vector full-context bm25 hybrid gold-passages oracle".split()
+SYSTEMS = "none random placebo recency vector full-context bm25 hybrid gold-passages oracle".split()
 
 SHIPPED: dict[str, dict[str, Any]] = {
     "written": {},

@@ -20,7 +20,7 @@ from systems import PRODUCTS, ROOT, find_target
 
 BUILT_IN = (
     *("hybrid", "bm25", "vector", "full-context", "recency"),
-    *("none", "random", "gold-passages", "oracle"),
+    *("none", "random", "placebo", "gold-passages", "oracle"),
 )
 
 

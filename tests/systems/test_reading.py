@@ -180,3 +180,20 @@ async def test_only_the_oracle_is_a_confidant() -> None:
 
     assert not any(isinstance(factory({}), EvidenceControl) for factory in others)
     assert not any(isinstance(factory({}), PassageControl) for factory in others)
+
+
+async def test_the_placebo_finds_likely_text_of_every_day_but_the_evidences() -> None:
+    days = {passage.day for passage in (await placebo()).passages}
+    best = (await placebo()).passages[0].day
+    without_best = (await placebo(Passage(text="boiler", day=best, source="market"))).passages
+
+    assert 12 in days
+    assert best not in {passage.day for passage in without_best}
+    assert "boiler" in without_best[0].text
+
+
+async def placebo(*evidence: Passage) -> Answer:
+    system = retrieval_systems.build_placebo({"k": 50})
+    assert isinstance(system, PassageControl)
+    system.receive_passages("diary", {question(BOILER).id: evidence})
+    return await answered(await lived(system), question(BOILER))

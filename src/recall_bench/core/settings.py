@@ -63,7 +63,7 @@ class Settings:
     adapter: Annotated[
         str,
         Help(
-            "The system: none, random, recency, bm25, vector, hybrid, full-context, "
+            "The system: none, random, placebo, recency, bm25, vector, hybrid, full-context, "
             "gold-passages, oracle, another that `recall-bench list --systems` names, "
             "file.py[:factory], module:factory, grpc://, http://, "
             "command:PROGRAM, once:PROGRAM, agent:PROGRAM, openai:URL, a2a:URL or system.yaml; "

@@ -41,6 +41,7 @@ FACTORIES: dict[str, Factory] = {
     "vector": retrieval_systems.build_vector,
     "hybrid": retrieval_systems.build_hybrid,
     "full-context": retrieval_systems.build_full_context,
+    "placebo": retrieval_systems.build_placebo,
     "oracle": retrieval_systems.build_oracle,
 }
 CHECKPOINTS = (1, 2, 5, 9, 12)

@@ -1,8 +1,9 @@
 """The built-in systems. They need no key, no network and no model but static word vectors.
 
-They bracket every other system: `none`, `random` and `recency` from below, `gold-passages` and
-`oracle` from above, the first as the ceiling of retrieval, the second as the ceiling of the judge;
-`bm25`, `vector` and `hybrid` are plain retrieval, and `full-context` stands for reading everything.
+They bracket every other system: `none`, `random`, `placebo` and `recency` from below,
+`gold-passages` and `oracle` from above, the first as the ceiling of retrieval, the second as the
+ceiling of the judge; `bm25`, `vector` and `hybrid` are plain retrieval, and `full-context` stands
+for reading everything.
 All of them quote the record, and give the same answer every time.
 
 What searches is imported when a system that searches is built.
@@ -19,7 +20,7 @@ __all__, __getattr__, __dir__ = make_lazy_exports(
     __name__,
     {
         ".retrieval_systems": "build_bm25 build_full_context build_gold_passages build_hybrid "
-        "build_oracle build_random build_recency build_vector"
+        "build_oracle build_placebo build_random build_recency build_vector"
     },
 )
 

@@ -58,6 +58,13 @@ class RandomOptions(Record, frozen=True, kw_only=True):
     seed: int = 42
 
 
+class PlaceboOptions(Record, frozen=True, kw_only=True):
+    """How much is shown."""
+
+    k: _Count = 10
+    """Passages reported with an answer, which is read from all of them."""
+
+
 class WordOptions(Record, frozen=True, kw_only=True):
     """BM25 and how much of it is shown."""
 
@@ -179,6 +186,7 @@ class FullContextOptions(Record, frozen=True, kw_only=True):
 BUILT_IN_OPTIONS: Mapping[str, type[Record]] = {
     "none": NoOptions,
     "random": RandomOptions,
+    "placebo": PlaceboOptions,
     "recency": RecencyOptions,
     "bm25": WordOptions,
     "vector": VectorOptions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from recall_bench.systems.builtin.options import (
     FullContextOptions,
     HybridOptions,
     NoOptions,
+    PlaceboOptions,
     RandomOptions,
     RecencyOptions,
     VectorOptions,
@@ -274,25 +276,56 @@ def build_full_context(config: Mapping[str, object]) -> MemorySystem:
     return _build_system("full-context", options, _WORD_LIBRARIES, create_memory)
 
 
+FindEvidence = Callable[[Question], tuple[Passage, ...]]
+"""The evidence of a question, for controls alone."""
+
+
 class ControlSystem(IndexSystem):
     """A control: it is given the evidence of each question, and uses it once its days are fed."""
 
     def __init__(
-        self,
-        card: SystemCard,
-        reply: Callable[[PassageIndex, Question, tuple[Passage, ...]], Answer | RetrievalReply],
+        self, card: SystemCard, create_memory: Callable[[FindEvidence], IndexMemory]
     ) -> None:
         super().__init__(card, self._create_control_memory, erases=False)
-        self._reply = reply
+        self._create_for = create_memory
         self._evidence: dict[str, Mapping[str, tuple[Passage, ...]]] = {}
         """The passages of each question, by scenario and question id."""
 
     def _create_control_memory(self, scenario: str) -> IndexMemory:
-        def answer(index: PassageIndex, question: Question) -> Answer | RetrievalReply:
-            evidence = self._evidence.get(scenario, {}).get(question.id, ())
-            return self._reply(index, question, evidence)
+        return self._create_for(
+            lambda question: self._evidence.get(scenario, {}).get(question.id, ())
+        )
 
-        return IndexMemory(Indexer(has_text=False), answer, knows_evidence=True)
+
+def _create_evidence_memory(
+    reply: Callable[[PassageIndex, Question, tuple[Passage, ...]], Answer | RetrievalReply],
+    find_evidence: FindEvidence,
+) -> IndexMemory:
+    return IndexMemory(
+        Indexer(has_text=False),
+        lambda index, question: reply(index, question, find_evidence(question)),
+        knows_evidence=True,
+    )
+
+
+_PLACEBO_CANDIDATES = 100
+"""Passages looked at for those of other days: evidence is on few."""
+
+
+def _create_placebo_memory(k: int, find_evidence: FindEvidence) -> IndexMemory:
+    vocabulary = Vocabulary()
+    search = PassageSearch(vocabulary=vocabulary, weight=1.0, k=k + _PLACEBO_CANDIDATES)
+
+    def answer(index: PassageIndex, question: Question) -> Answer:
+        days = {passage.day for passage in find_evidence(question)}
+        best = map(index.get, search.find(index, question).numbers)
+        others = [each for each in best if each.document.day not in days][:k]
+        if not others:
+            return answer_no_record()
+        text = load_writer().write(question, [passage.to_reading() for passage in others])
+        return Answer(text=text, passages=tuple(passage.to_passage() for passage in others))
+
+    return IndexMemory(Indexer(vocabulary=vocabulary, formula=Bm25()), answer)
 
 
 class OracleSystem(ControlSystem):
@@ -314,13 +347,21 @@ class GoldPassageSystem(ControlSystem):
 def build_oracle(config: Mapping[str, object]) -> MemorySystem:
     """Quotes the evidence of the reference answer, or the reference: the ceiling of the judge."""
     card = build_card("oracle", read_options("oracle", config, NoOptions), ())
-    return OracleSystem(card, _quote_evidence)
+    return OracleSystem(card, partial(_create_evidence_memory, _quote_evidence))
 
 
 def build_gold_passages(config: Mapping[str, object]) -> MemorySystem:
     """Finds the evidence of each question for the reader: the ceiling of retrieval."""
     card = build_card("gold-passages", read_options("gold-passages", config, NoOptions), ())
-    return GoldPassageSystem(card.replace(answers=False, asker=Asker.HONOURED), _find_gold)
+    card = card.replace(answers=False, asker=Asker.HONOURED)
+    return GoldPassageSystem(card, partial(_create_evidence_memory, _find_gold))
+
+
+def build_placebo(config: Mapping[str, object]) -> MemorySystem:
+    """Finds what looks like the answer, on days that hold none of it: what any text buys."""
+    options = read_options("placebo", config, PlaceboOptions)
+    card = build_card("placebo", options, _WORD_LIBRARIES)
+    return GoldPassageSystem(card, partial(_create_placebo_memory, options.k))
 
 
 def _create_hybrid_memory(

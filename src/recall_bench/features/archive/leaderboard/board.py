@@ -49,7 +49,7 @@ BADGES = {
 }
 """What each badge says."""
 AS_RELEASED = "as released"
-CONTROLS = frozenset({"none", "random", "gold-passages", "oracle"})
+CONTROLS = frozenset({"none", "random", "placebo", "gold-passages", "oracle"})
 """Built-in systems that know nothing, guess, or have the evidence; they are in no group."""
 _SHARED_SETTINGS = (
     *("sample", "repeats", "copies", "seed", "top_k", "max_context_tokens", "review"),
