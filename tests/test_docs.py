@@ -75,6 +75,16 @@ def test_links_lead_somewhere() -> None:
     assert broken == []
 
 
+def test_every_page_can_be_reached_from_the_first() -> None:
+    waiting = [ROOT / "README.md"]
+    for path in waiting:
+        links = re.findall(r"\]\(([^)#]+\.md)", path.read_text(encoding="utf-8"))
+        pages = [(path.parent / link).resolve() for link in links]
+        waiting += [page for page in dict.fromkeys(pages) if page not in waiting and page in PAGES]
+
+    assert sorted({*PAGES} - {*waiting}) == []
+
+
 @pytest.mark.parametrize(
     "path",
     [path for path in PAGES if blocks(path, "python")],
@@ -116,14 +126,14 @@ def list_cuts(words: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_every_command_in_the_readme_and_the_tutorial_runs(
+def test_every_listed_command_and_the_tutorial_run(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Run in order in one empty folder, with the files their words take for granted.
 
     The demo and other runs are cut to their first days, and the matrix to two cells: longer
     stories run the same code. One worker is as much a process as several. The doctor examines on
-    a story that other tests draw too, and its large day is a tenth as large. Where the README makes
+    a story that other tests draw too, and its large day is a tenth as large. Where the list makes
     a persona, tests/features/personas/test_end_to_end.py runs its commands.
     """
     monkeypatch.setattr(WorldSeed, "draw", lambda: WorldSeed(7))
@@ -146,9 +156,10 @@ def test_every_command_in_the_readme_and_the_tutorial_runs(
     assert f"--personas {personas} " in demo[1]
     short = "executive-assistant --ranges 5d 10d"
     begins = demo[1].replace(personas, short)
-    readme = [line for line in shell_lines(ROOT / "README.md") if not is_of_made_persona(line)]
-    assert readme
-    for line in [begins, *readme, *shell_lines(tutorial)]:
+    listed = [*shell_lines(ROOT / "README.md"), *shell_lines(ROOT / "docs/README.md")]
+    commands = [line for line in listed if not is_of_made_persona(line)]
+    assert commands
+    for line in [begins, *commands, *shell_lines(tutorial)]:
         program, *words = shlex.split(line)
         if program in ("make", "."):
             continue

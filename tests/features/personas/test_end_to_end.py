@@ -11,7 +11,7 @@ from tests.features.personas.scripted_author import author
 from tests.features.personas.simulator.built_bakery import find_unsupported
 from tests.openai_server import OpenAIServer, Response, ok
 
-README = Path(__file__).parents[3] / "README.md"
+README = Path(__file__).parents[3] / "docs/README.md"
 
 
 def is_of_made_persona(line: str) -> bool:
@@ -20,7 +20,7 @@ def is_of_made_persona(line: str) -> bool:
 
 
 def steps() -> list[list[str]]:
-    """The commands of the README as words, and the pass that has no room there."""
+    """The listed commands as words, and the pass that has no room there."""
     lines = [line.partition(" #")[0] for line in README.read_text(encoding="utf-8").splitlines()]
     found = [shlex.split(line)[1:] for line in lines if is_of_made_persona(line)]
     found.insert(3, ["generate-tool-calls", "--persona", "my/er"])
