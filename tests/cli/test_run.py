@@ -157,11 +157,12 @@ def test_two_personas_are_never_mistaken_for_each_other(invoke: Invoke, data: Pa
     assert count(Path("r"), "answered") == 30
 
 
-def test_first_checkpoint_stops_after_the_first_of_each_persona(invoke: Invoke, data: Path) -> None:
+def test_a_dry_run_stops_after_the_first_of_each_persona(invoke: Invoke, data: Path) -> None:
     write_persona(data, "warden")
 
-    invoke("run", "--data", data, *SWEEP, "--first-checkpoint", "--into", "r", "--no-heatmap-png")
+    shown = invoke("run", "--data", data, *SWEEP, "--dry-run", "--into", "r", "--no-heatmap-png")
 
+    assert shown.err.startswith("dry run: stops after the first checkpoint of each persona")
     assert count(Path("r"), "answered") == 10
     assert count(Path("r"), "ingested") == 10
 

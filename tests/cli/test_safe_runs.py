@@ -7,30 +7,20 @@ from pathlib import Path
 
 import pytest
 
-import recall_bench
 from recall_bench.cli.console import Duration
 from tests.commands import Invoke
 from tests.loops import loop_over_rows
 
 
-def test_a_dry_run_asks_nothing_and_writes_nothing(
+def test_a_plan_asks_nothing_and_writes_nothing(
     invoke: Invoke, data: Path, adapter: Callable[..., Path]
 ) -> None:
     place = adapter(query="open('asked', 'w').close(); return {'text': 'x'}")
-    shown = invoke("run", "-a", place, "-d", data, "--dry-run", "-o", "r")
     planned = invoke("plan", "-a", place, "-d", data, "-o", "r")
 
-    assert shown.code == 0, shown.err
-    assert shown.out == planned.out
+    assert planned.code == 0, planned.err
     assert not Path("asked").exists()
     assert not Path("r").exists()
-
-
-def test_a_dry_run_from_python_is_refused(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(recall_bench.UsageError, match="first_checkpoint"):
-        recall_bench.run(data=data, into=tmp_path / "r", dry_run=True)
-
-    assert not (tmp_path / "r").exists()
 
 
 def test_the_profile_of_the_folder_is_found_and_said(invoke: Invoke, data: Path) -> None:

@@ -127,7 +127,7 @@ RARE_OPTIONS = frozenset(
         "agent_tokens max_steps embedding_cache grpc_timeout_ms grpc_ca max_context_tokens copies "
         "max_calls judge_shows judge_budget_tokens judge_base_url appellate_base_url judge_cache "
         "judge_timeout_ms judge_memory_window worker_cpus worker_env calendar allow_gaps "
-        "first_checkpoint dry_run skip_preflight skip_catchup_ingest resume json_out question_log "
+        "skip_preflight skip_catchup_ingest resume json_out question_log "
         "no_question_log progress_jsonl failure_log review "
         # Twins of other options, and knobs whose defaults fit nearly everyone.
         "as_grid no_heatmap_png keep_going answer_s day_s verdict_s neighbours keyword vector "

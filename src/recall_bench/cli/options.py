@@ -64,7 +64,7 @@ STORY = (
         "calendar",
         "ingest",
     ),
-    *("allow_gaps", "first_checkpoint", "dry_run"),
+    *("allow_gaps", "dry_run"),
 )
 """Settings of what is asked in which stories."""
 WORKERS = ("executor", "workers", "ray_address", "worker_cpus", "worker_env")

@@ -1,6 +1,5 @@
 """The commands `run` and `plan`."""
 
-from dataclasses import replace
 from pathlib import Path
 from shlex import join, quote
 from typing import TYPE_CHECKING, Any
@@ -109,8 +108,11 @@ def run_command(
         flags["heatmap_png"] = False
     settings = read_flags(profile, resolve_file_settings(flags))
     if settings.dry_run:
-        print_outline(replace(settings, dry_run=False), as_json=as_json)
-        return 0
+        click.echo(
+            "dry run: stops after the first checkpoint of each persona; `recall-bench plan` shows "
+            "what a run would do",
+            err=True,
+        )
     with forward_to_stderr():
         job = assemble(settings, building=show_build)
         job.warnings += warn_lost_questions(job)
@@ -463,7 +465,7 @@ def plan_command(
 
     for name in _OUTPUT_FLAGS:
         flags.pop(name)
-    settings = replace(read_flags(profile, resolve_file_settings(flags)), dry_run=False)
+    settings = read_flags(profile, resolve_file_settings(flags))
     times = StatedTimes(answer_s=answer_s, day_s=day_s, verdict_s=verdict_s)
     if not (
         estimates or earlier or any(stated is not None for stated in (answer_s, day_s, verdict_s))

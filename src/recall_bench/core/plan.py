@@ -235,8 +235,7 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How they are chosen. The default is the rule of plans that do not say."""
     groups_enabled: bool = False
     dry_run: bool = False
-    """Only the first checkpoint of each scenario, by the setting `first_checkpoint`. The setting
-    `dry_run` asks nothing, and is in no plan."""
+    """Only the first checkpoint of each scenario."""
     answer_timeout_s: float = 30.0
     feed_timeout_s: float = 1800.0
     judge_timeout_s: float = 120.0

@@ -404,8 +404,7 @@ class Settings:
             minimum=1,
         ),
     ] = 120_000
-    first_checkpoint: Annotated[bool, Help("Run only the first checkpoint of each persona")] = False
-    dry_run: Annotated[bool, Help("Show what would be done, and ask nothing")] = False
+    dry_run: Annotated[bool, Help("Stop after the first checkpoint of each persona")] = False
     skip_preflight: Annotated[bool, Help("Do not check the output paths first")] = False
     skip_catchup_ingest: Annotated[
         bool,

@@ -55,8 +55,6 @@ def assemble(
     All that is wrong is found before the first call is paid for. One's own system may stand in
     for the one that is named; `building` shows a shipped persona being played.
     """
-    if settings.dry_run:
-        raise UsageError("dry_run: asks nothing; use `plan`, or first_checkpoint for a short run")
     if settings.world_seed is not None:
         from recall_bench.stories.seeds import resolve_seed
 
@@ -224,7 +222,7 @@ def build_plan(
         sample=settings.sample,
         sampling=SampleMode.DRAWN if settings.sample is None else settings.sampling,
         groups_enabled=settings.groups_enabled,
-        dry_run=settings.first_checkpoint,
+        dry_run=settings.dry_run,
         answer_timeout_s=settings.answer_timeout_s,
         feed_timeout_s=settings.feed_timeout_s,
         judge_timeout_s=settings.judge_timeout_s,

@@ -389,7 +389,7 @@ def describe_command(plan: Plan, submission: BoardSubmission) -> str:
         settings["lifecycle"] = plan.lifecycle
     if plan.sample is not None:
         settings["sampling"] = plan.sampling
-    settings["first_checkpoint"] = plan.dry_run
+    settings["dry_run"] = plan.dry_run
     usual, about = Settings(), describe_settings()
     for name, value in settings.items():
         if value is not None and value != getattr(usual, name, None):
