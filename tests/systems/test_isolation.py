@@ -23,7 +23,11 @@ from recall_bench.core.scenario import Episode, Question
 from recall_bench.core.settings import Settings
 from recall_bench.engine.assembly import assemble
 from recall_bench.engine.experiment import execute
-from recall_bench.systems.python.isolated_system import IsolatedSystem, load_isolated_system
+from recall_bench.systems.python.isolated_system import (
+    IsolatedSnapshots,
+    IsolatedSystem,
+    load_isolated_system,
+)
 from tests.gardener import PLANTS, write_persona
 from tests.processes import is_running, wait_until
 from tests.systems.asking import answered
@@ -506,7 +510,7 @@ def test_a_packed_snapshot_is_opened_by_its_own_kind_from_a_folder_of_ours(tmp_p
         at = datetime.datetime(2026, 1, 1)
         await memory.ingest(Episode(id="1", day=1, at=at, text=PLANTS[0]))
         snapshots = system.snapshots
-        assert snapshots is not None
+        assert isinstance(snapshots, IsolatedSnapshots)
         await snapshots.pack(await snapshots.save(memory), place)
         again = await snapshots.open(await snapshots.unpack(place))
         assert PLANTS[0] in (await answered(again, QUESTION)).text

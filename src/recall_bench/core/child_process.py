@@ -96,6 +96,8 @@ class ProcessOptions(TypedDict):
     stdin: NotRequired[Channel]
     stdout: NotRequired[Channel]
     stderr: NotRequired[Channel]
+    pass_fds: NotRequired[Sequence[int]]
+    """More descriptors that it gets; not on Windows."""
 
 
 async def start_process(command: Sequence[str], **options: Unpack[ProcessOptions]) -> ChildProcess:
@@ -128,6 +130,7 @@ def _build_arguments(options: ProcessOptions) -> dict[str, Any]:
         **{name: options.get(name, PIPE) for name in ("stdin", "stdout", "stderr")},
         "start_new_session": sys.platform != "win32",
         "creationflags": _get_creation_flags(),
+        "pass_fds": options.get("pass_fds", ()),
     }
 
 

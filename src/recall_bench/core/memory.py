@@ -211,6 +211,12 @@ def get_worker_limit(system: MemorySystem) -> int | None:
     return limit
 
 
+def feeds_freely(system: MemorySystem) -> bool:
+    """Return whether to feed one more memory costs only time, so that each worker may do it."""
+    is_free: bool = getattr(system, "feeds_freely", False)
+    return is_free
+
+
 @runtime_checkable
 class BulkIngestMemory(Protocol):
     """A memory that ingests many episodes faster together than one by one."""

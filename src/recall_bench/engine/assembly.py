@@ -90,7 +90,11 @@ def assemble(
         warnings=[
             *check.warnings,
             *_collect_plan_notes(plan, check.questions),
-            *(_note_repeated_days(plan, check.questions) if settings.lifecycle is None else ()),
+            *(
+                _note_repeated_days(plan, check.questions, require(system))
+                if settings.lifecycle is None
+                else ()
+            ),
         ],
     )
     if job.plan.judge.name != STUB:
@@ -356,7 +360,9 @@ def resolve_reader(settings: Settings, card: SystemCard | None) -> Reader | None
     return readers.resolve_reader(settings, card)
 
 
-def _note_repeated_days(plan: Plan, questions: Mapping[str, Declared]) -> Iterator[str]:
+def _note_repeated_days(
+    plan: Plan, questions: Mapping[str, Declared], system: MemorySystem
+) -> Iterator[str]:
     """Say what the lifecycle that was chosen costs a system that cannot be copied."""
     if plan.lifecycle is not Lifecycle.FRESH:
         return
@@ -368,8 +374,10 @@ def _note_repeated_days(plan: Plan, questions: Mapping[str, Declared]) -> Iterat
     if fed >= _MANY_TIMES * least > 0:
         memories = sum(len(story.points) for story in stories) * plan.repeats
         repeat = "" if plan.repeats == 1 else " of each repeat"
+        obstacle = getattr(system, "copy_obstacle", None)
+        reason = "" if obstacle is None else f" ({obstacle})"
         yield (
-            f"{plan.system.name} cannot be copied, so each checkpoint{repeat} feeds a new memory: "
-            f"{memories:,} memories and {fed:,} days in all. --lifecycle growing feeds {least:,} "
-            "days, but then a question may change the memory"
+            f"{plan.system.name} cannot be copied{reason}, so each checkpoint{repeat} feeds a new "
+            f"memory: {memories:,} memories and {fed:,} days in all. --lifecycle growing feeds "
+            f"{least:,} days, but then a question may change the memory"
         )

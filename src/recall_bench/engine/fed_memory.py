@@ -10,7 +10,7 @@ from typing import TypeVar
 import anyio
 from anyio.lowlevel import checkpoint as yield_turn
 
-from recall_bench.core.errors import SystemFault, SystemGone, SystemStuck, SystemTimeout
+from recall_bench.core.errors import BenchError, SystemFault, SystemGone, SystemStuck, SystemTimeout
 from recall_bench.core.event import INGEST, FeedFailed, Ingested, Inspected, Settled
 from recall_bench.core.memory import BulkIngestMemory, Holdings, Memory, MemoryWithHoldings
 from recall_bench.core.retry import SYSTEM, retry
@@ -94,16 +94,17 @@ async def call_in_time(
     try:
         return await call_system(stage, call, timeout_s=run.plan.feed_timeout_s)
     except SystemFault as fault:
-        raise FeedFault(_make_failure(stage, fault, run, point, day)) from fault
+        raise FeedFault(make_failure(stage, fault, run, point, day)) from fault
 
 
-def _make_failure(
+def make_failure(
     stage: str,
-    fault: SystemFault | SystemGone,
+    fault: BenchError,
     run: ScenarioRun,
     point: CheckpointPlan,
     day: int | None = None,
 ) -> FeedFailed:
+    """Make the record of what went wrong with a memory."""
     return FeedFailed(
         at=datetime.now(UTC),
         scenario=run.scenario.id,
@@ -148,7 +149,7 @@ class FedMemory:
             except SystemFault as fault:
                 due = self._list_due(point)
                 day = due[0].day if due else None
-                raise FeedFault(_make_failure("ingest", fault, self._run, point, day)) from fault
+                raise FeedFault(make_failure("ingest", fault, self._run, point, day)) from fault
             self._run.budget.check()
         else:
             await self._feed_days(point)
@@ -272,4 +273,4 @@ async def release(
     if scope.cancelled_caught:
         fault = SystemTimeout(f"close took longer than {_CLOSE_TIMEOUT_S:g} s")
     if fault is not None:
-        run.record(_make_failure("close", fault, run, point))
+        run.record(make_failure("close", fault, run, point))

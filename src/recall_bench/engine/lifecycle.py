@@ -7,7 +7,7 @@ a memory before.
 
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from recall_bench.core.errors import BenchError, SystemGone, SystemStuck, SystemTimeout, UsageError
+from recall_bench.core.errors import (
+    BenchError,
+    NotOffered,
+    SystemGone,
+    SystemStuck,
+    SystemTimeout,
+    UsageError,
+)
 from recall_bench.core.memory import AttestingMemory, Memory, PortableSnapshots, Snapshots
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.schedule import CheckpointPlan
@@ -27,6 +34,7 @@ from recall_bench.engine.fed_memory import (
     FeedFault,
     call_in_time,
     close_memory,
+    make_failure,
     open_fed_memory,
     release,
 )
@@ -85,11 +93,15 @@ def list_open_trials(
             yield OpenTrials(trials.checkpoint_plans[row], number, items)
 
 
-async def _run_fresh(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
+async def _run_fresh(
+    run: ScenarioRun, rounds: Sequence[OpenTrials], first: Memory | None = None
+) -> None:
+    """Feed a memory for each round; `first` is one that was fed for the first of them."""
     for trials in rounds:
         with record_fault(run):
             reopen = partial(_feed_new_memory, run, trials.point)
-            slot = MemorySlot(await reopen(), reopen)
+            memory, first = first, None
+            slot = MemorySlot(memory or await reopen(), reopen)
             async with close_after(run, trials.point, slot):
                 await ask_checkpoint(run, trials, slot)
 
@@ -177,7 +189,8 @@ async def _resume_memory(run: ScenarioRun, point: CheckpointPlan) -> FedMemory:
 async def _run_forked(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
     """Feed one memory, and ask copies of it at each checkpoint while feeding goes on.
 
-    If the system's spending is metered, feeding waits for the asking.
+    If the system's spending is metered, feeding waits for the asking. From where the memory cannot
+    be copied any more, it is asked itself, and each later checkpoint and repeat gets a new one.
     """
     snapshots = run.system.snapshots
     if snapshots is None:
@@ -186,9 +199,14 @@ async def _run_forked(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
         )
     stages = [list(group) for _, group in groupby(rounds, key=lambda each: each.point.checkpoint)]
     fed = await open_fed_memory(run, rounds[0].point)
-    try:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(lambda: close_memory(fed.memory, run, rounds[-1].point))
         token = await _feed_and_save(run, fed, snapshots, rounds[0].point)
         for now, later in zip(stages, [*stages[1:], None], strict=True):
+            if token is None:
+                stack.pop_all()
+                await _run_fresh(run, rounds[rounds.index(now[0]) :], fed.memory)
+                return
             ask = partial(_ask_copies, run, now, snapshots, token)
             if later is None:
                 await ask()
@@ -200,15 +218,19 @@ async def _run_forked(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
                 # The meter cannot tell spending on asking from spending on feeding.
                 await ask()
                 token = await feed()
-    finally:
-        await close_memory(fed.memory, run, rounds[-1].point)
 
 
 async def _feed_and_save(
     run: ScenarioRun, fed: FedMemory, snapshots: Snapshots, point: CheckpointPlan
-) -> str:
+) -> str | None:
+    """Feed the memory, and return the token of a snapshot; None if it cannot be copied now."""
     await fed.feed_until(point)
-    return await call_in_time("snapshot", partial(snapshots.save, fed.memory), run=run, point=point)
+    save = partial(snapshots.save, fed.memory)
+    try:
+        return await call_in_time("snapshot", save, run=run, point=point)
+    except NotOffered as refusal:
+        run.record(make_failure("snapshot", refusal, run, point))
+        return None
 
 
 async def _ask_copies(
@@ -216,9 +238,7 @@ async def _ask_copies(
 ) -> None:
     """Ask each round of one checkpoint on a copy of the snapshot, then drop the snapshot."""
     for trials in rounds:
-        copy = partial(
-            call_in_time, "snapshot", partial(snapshots.open, token), run=run, point=trials.point
-        )
+        copy = partial(_open_copy, run, trials.point, snapshots, token)
         with record_fault(run):
             slot = MemorySlot(await copy(), copy)
             async with close_after(run, trials.point, slot):
@@ -226,15 +246,30 @@ async def _ask_copies(
     await release(partial(snapshots.drop, token), run, rounds[-1].point)
 
 
-async def _run_both(ask: Callable[[], Awaitable[None]], feed: Callable[[], Awaitable[str]]) -> str:
+async def _open_copy(
+    run: ScenarioRun, point: CheckpointPlan, snapshots: Snapshots, token: str
+) -> Memory:
+    """Open a copy of the snapshot; feed a new memory if it cannot be copied any more."""
+    try:
+        copy = partial(snapshots.open, token)
+        return await call_in_time("snapshot", copy, run=run, point=point)
+    except NotOffered as refusal:
+        run.record(make_failure("snapshot", refusal, run, point))
+        return await _feed_new_memory(run, point)
+
+
+async def _run_both(
+    ask: Callable[[], Awaitable[None]], feed: Callable[[], Awaitable[str | None]]
+) -> str | None:
     """Ask and feed at the same time, return the token of feeding; raise when both have ended."""
     raised: list[BenchError | FeedFault] = []
-    tokens: list[str] = []
+    token: str | None = None
 
     async def run_guarded(call: Callable[[], Awaitable[str | None]]) -> None:
+        nonlocal token
         try:
-            if (token := await call()) is not None:
-                tokens.append(token)
+            # Asking returns none.
+            token = await call() or token
         except (BenchError, FeedFault) as fault:
             raised.append(fault)
 
@@ -243,7 +278,7 @@ async def _run_both(ask: Callable[[], Awaitable[None]], feed: Callable[[], Await
         group.start_soon(run_guarded, feed)
     if raised:
         raise next((fault for fault in raised if isinstance(fault, SystemGone)), raised[0])
-    return tokens[0]
+    return token
 
 
 _POLL_S = 0.05

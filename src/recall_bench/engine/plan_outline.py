@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from recall_bench.core.event import Declared
-from recall_bench.core.memory import PortableSnapshots, ReaderCard, get_worker_limit
+from recall_bench.core.memory import PortableSnapshots, ReaderCard, feeds_freely, get_worker_limit
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.record import Record
 from recall_bench.core.scenario import Item
@@ -143,11 +143,12 @@ def make_outline(job: Job) -> Outline:
     is_local = settings.executor is Executor.LOCAL
     # As the pool has it: not where one meter has to tell feeding from asking, nor where feeding
     # and asking cannot go on at a time.
+    is_portable = isinstance(system.snapshots, PortableSnapshots) and 1 not in (
+        most,
+        settings.max_calls,
+    )
     is_portable = (
-        not is_local
-        and isinstance(system.snapshots, PortableSnapshots)
-        and 1 not in (most, settings.max_calls)
-        and job.components.meter is None
+        not is_local and job.components.meter is None and (is_portable or feeds_freely(system))
     )
     units = sum(
         len(list_work_units(story.scenario, story.points, plan, portable=is_portable))

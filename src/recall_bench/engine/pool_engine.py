@@ -29,7 +29,7 @@ from recall_bench.core.event import (
     decode_event,
 )
 from recall_bench.core.folders import remove_folder
-from recall_bench.core.memory import PortableSnapshots, get_worker_limit
+from recall_bench.core.memory import PortableSnapshots, feeds_freely, get_worker_limit
 from recall_bench.core.plan import Lifecycle, Plan, Trial
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.usage import Usage
@@ -123,7 +123,10 @@ class PoolEngine:
         is_portable = context.meter is None and isinstance(
             context.system.snapshots, PortableSnapshots
         )
-        self.is_divisible = is_divisible(plan, portable=is_portable and feeders > 0)
+        self.exchanges = is_portable and feeders > 0
+        """Whether workers ask copies of a memory that another worker feeds."""
+        is_fed_again = context.meter is None and feeds_freely(context.system)
+        self.is_divisible = is_divisible(plan, portable=self.exchanges or is_fed_again)
 
     def open(self, scenario: str) -> "PoolScenario":
         """Prepare nothing: a worker loads the scenario when it gets a unit of it."""
@@ -237,11 +240,11 @@ class PoolScenario:
         plan = scheduler.plan
         if not self.engine.is_divisible:
             await self._ask_unit(WorkUnit(scenario=self.scenario))
-        elif plan.lifecycle is Lifecycle.FORKED:
+        elif plan.lifecycle is Lifecycle.FORKED and self.engine.exchanges:
             await self._ask_copies()
         else:
             points = scheduler.states.scenarios[self.scenario].checkpoint_plans
-            units = list_work_units(self.scenario, points, plan)
+            units = list_work_units(self.scenario, points, plan, portable=True)
             # The longest last would delay the end.
             await self._ask_units(sorted(units, key=lambda unit: -weigh_unit(unit, points, plan)))
 

@@ -173,6 +173,18 @@ def test_a_system_with_a_fault(tmp_path: Path, data: Path, fault: str) -> None:
     compared(tmp_path, 2, error_budget=1.0, repeats=2, **given)
 
 
+def test_a_plain_adapter_whose_process_is_copied(tmp_path: Path, data: Path) -> None:
+    """In one process it is fed once, and in a pool by each worker: the answers are the same."""
+    (tmp_path / "plain.py").write_text(
+        "class Adapter:\n"
+        "    def setup(self):\n        self.days, self.count = [], 0\n"
+        "    def ingest_day(self, day, content, metadata):\n        self.days.append(day)\n"
+        "    def query(self, question):\n"
+        "        self.count += 1\n        return f'{self.count} after {self.days}'\n"
+    )
+    compared(tmp_path, 3, **GARDEN | {"adapter": str(tmp_path / "plain.py"), "data": data})
+
+
 def test_a_system_that_cannot_be_copied(tmp_path: Path, data: Path) -> None:
     (tmp_path / "single.py").write_text(
         "from recall_bench.features.doctor.honest import Honest\n"

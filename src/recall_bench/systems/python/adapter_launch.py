@@ -44,6 +44,14 @@ class AdapterLaunch:
         return IsolationCard(kind=kind, network=has_network, env=self.env, reads=reads)
 
     @property
+    def copy_obstacle(self) -> str:
+        """Why its processes must not be copied; empty if nothing lets them keep state elsewhere."""
+        isolation = self.isolation
+        if isolation.kind is not Isolation.SANDBOX:
+            return "this system cannot confine it, so it may keep what it knows elsewhere"
+        return "it has a network, so it may keep what it knows elsewhere" * isolation.network
+
+    @property
     def _lacks_port_limit(self) -> bool:
         return bool(find_endpoint_ports()) and not sandbox.can_limit_ports()
 

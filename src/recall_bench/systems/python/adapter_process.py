@@ -5,14 +5,15 @@ It holds one memory, so that nothing passes from one memory to another but what 
 
 import asyncio
 import os
+import socket
 import sys
 import traceback
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 from uuid import uuid4
 
-import anyio
 import msgspec
 
 from recall_bench.core.errors import BenchError, SystemGone
@@ -55,6 +56,15 @@ class AdapterSpec(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The folder of this process."""
     policy: SandboxPolicy | None = None
     """None where the kernel cannot confine a process."""
+    channel: int | None = None
+    """The descriptor over which copies of the process are asked for; None if there are none."""
+
+
+class AdapterHealth(wire.HealthReply, frozen=True, kw_only=True):
+    """The reply to `health`."""
+
+    obstacle: str = ""
+    """Why the process must not be copied, by what the adapter declares."""
 
 
 def main() -> None:
@@ -68,16 +78,32 @@ def main() -> None:
     os.environ.update(spec.environ)
     os.chdir(spec.folder)
     pipes = claim_pipes()
+    main_thread = MainThread()
+    channel = None
+    if spec.channel is not None:
+        from recall_bench.core.process_copies import say_hello
+
+        channel = socket.socket(fileno=spec.channel)
+        channel.set_inheritable(False)
+        say_hello(channel)
     if spec.policy is not None:
         from recall_bench.core.sandbox import confine_process
 
         confine_process(spec.policy)
+    _serve_to_end(AdapterHost(spec, main_thread), pipes, channel)
+
+
+def _serve_to_end(host: "AdapterHost", pipes: Pipes, channel: socket.socket | None) -> NoReturn:
+    """Serve until the input ends; copies of this process do the same from where they begin."""
     try:
-        main_thread = MainThread()
-        main_thread.serve(_serve(AdapterHost(spec, main_thread), pipes, main_thread))
+        host.main_thread.serve(_serve(host, pipes, channel))
     except BaseException:  # noqa: BLE001 - the adapter may raise anything
         traceback.print_exc()
         _end_process(1)
+    if channel is not None:
+        from recall_bench.core.process_copies import reap_copies
+
+        reap_copies()
     _end_process(0)
 
 
@@ -89,14 +115,41 @@ def _end_process(code: int) -> NoReturn:
     os._exit(code)
 
 
-async def _serve(host: "AdapterHost", pipes: Pipes, main_thread: MainThread) -> None:
+async def _serve(host: "AdapterHost", pipes: Pipes, channel: socket.socket | None) -> None:
+    main_thread = host.main_thread
+    if channel is not None:
+        _watch_copies(host, channel)
     try:
         await serve_stdio(
             host.handle, pipes, encode_error, DirectWriter, main_thread.watch_messages
         )
     finally:
-        with anyio.CancelScope(shield=True):
-            await host.close()
+        await host.close()
+
+
+def _watch_copies(host: "AdapterHost", channel: socket.socket) -> None:
+    """Fork when the parent asks, between two calls: neither the loop nor the adapter runs then."""
+    from recall_bench.core.process_copies import CopyRequest, say_hello
+
+    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[object]]()
+
+    def fork(request: CopyRequest) -> None:
+        refusal = "it has used asyncio" if host.main_thread.has_awaited else None
+        copy = request.fork(refusal)
+        if copy is not None:
+            requests, replies, own = copy
+            host.main_thread.begin_again()
+            say_hello(own)
+            _serve_to_end(host, Pipes(requests=requests, replies=replies), own)
+
+    def take_request() -> None:
+        request = CopyRequest.take(channel)
+        if request is None:
+            loop.remove_reader(channel)
+        else:
+            tasks.add(loop.create_task(host.main_thread.run(partial(fork, request))))
+
+    loop.add_reader(channel, take_request)
 
 
 class AdapterHost:
@@ -104,7 +157,7 @@ class AdapterHost:
 
     def __init__(self, spec: AdapterSpec, main_thread: MainThread) -> None:
         self._spec = spec
-        self._main_thread = main_thread
+        self.main_thread = main_thread
         self._loading = asyncio.Lock()
         self._host: _LoadedHost | None = None
 
@@ -126,11 +179,11 @@ class AdapterHost:
                 spec.config,
                 factory=spec.factory,
                 state_dir=private / STATE,
-                main=self._main_thread,
+                main=self.main_thread,
                 keeps_states=True,
             )
 
-        outcome = await self._main_thread.run(load)
+        outcome = await self.main_thread.run(load)
         if outcome.error is not None:
             raise outcome.error
         if system is None:
@@ -150,6 +203,10 @@ class _LoadedHost(SystemHost):
         super().__init__(system, states=private / STATE)
         self._system = system
         self._exchange = private / EXCHANGE
+
+    async def _health(self, request: wire.HealthRequest) -> AdapterHealth:
+        reply = msgspec.structs.asdict(await super()._health(request))
+        return AdapterHealth(**reply, obstacle=self._system.copy_obstacle)
 
     async def _ask(self, request: wire.AskRequest) -> RecordReply:
         memory, scenario = self._get_memory(request.memory)

@@ -22,7 +22,12 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from recall_bench.core.child_process import StderrTail, start_process
+from recall_bench.core.child_process import (
+    ChildProcess,
+    ProcessOptions,
+    StderrTail,
+    start_process,
+)
 from recall_bench.core.errors import (
     BenchError,
     DataError,
@@ -45,15 +50,16 @@ from recall_bench.core.folders import (
     remove_folder,
 )
 from recall_bench.core.memory import Answer, Memory, Offer, RetrievalReply
+from recall_bench.core.process_copies import CopyChannel, can_copy
 from recall_bench.core.scenario import Question
 from recall_bench.core.settings import Settings
 from recall_bench.systems.python.adapter_launch import AdapterLaunch
-from recall_bench.systems.python.adapter_process import EXCHANGE, RecordReply
+from recall_bench.systems.python.adapter_process import EXCHANGE, AdapterHealth, RecordReply
 from recall_bench.systems.python.main_thread import CANCEL_SIGNAL
 from recall_bench.systems.python.system import serialise_config
 from recall_bench.systems.python.worker_thread import GRACE_S
 from recall_bench.systems.servers.stdio_server import CANCEL, CancelRequest
-from recall_bench.systems.snapshots import FolderSnapshots
+from recall_bench.systems.snapshots import CopiedSnapshots, FolderSnapshots
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_sandbox import PACKAGES, list_hidden, list_opened
 from recall_bench.systems.transports.command_system import RETRY_HINT, CommandSession, decode_body
@@ -129,9 +135,17 @@ class _AdapterSession(CommandSession):
 class AdapterProcess(Transport):
     """The process of one memory, or of none: the transport of its messages."""
 
-    def __init__(self, launch: AdapterLaunch, private: Path, *, can_reopen: bool = False) -> None:
+    def __init__(
+        self,
+        launch: AdapterLaunch,
+        private: Path,
+        *,
+        can_reopen: bool = False,
+        copy: "tuple[ChildProcess, CopyChannel] | None" = None,
+    ) -> None:
         self._launch = launch
         self._private = private
+        self._is_copy = copy is not None
         self.can_reopen = can_reopen
         """Whether another process can go on with its folder."""
         self._session: CommandSession | None = None
@@ -139,9 +153,16 @@ class AdapterProcess(Transport):
         """Whether it was ended, or will not be started any more."""
         self._remover: weakref.finalize[..., AdapterProcess] | None = None
         self._exchange = private / EXCHANGE
-        self._exchange.mkdir()
-        # The adapter may put something else in the folder's place.
-        self._exchange_descriptor = open_folder(self._exchange)
+        self._channel: CopyChannel | None = None
+        """Over which it is copied, if it may be."""
+        self._exchange_descriptor: int | None = None
+        if copy is None:
+            self._exchange.mkdir()
+            # The adapter may put something else in the folder's place.
+            self._exchange_descriptor = open_folder(self._exchange)
+        else:
+            self._open_session(copy[0])
+            self._channel = copy[1]
 
     @property
     def state_folder(self) -> Path:
@@ -171,23 +192,56 @@ class AdapterProcess(Transport):
             raise SystemGone(f"{name} was ended before it was started")
         try:
             spec = self._launch.build_spec(self._private)
+            passed: tuple[int, ...] = ()
+            if not self._launch.copy_obstacle and can_copy():
+                self._channel = CopyChannel()
+                passed = (self._channel.theirs.fileno(),)
+                spec = spec.replace(channel=passed[0])
             # A process before this one may have left a link there.
             place.unlink(missing_ok=True)
             with place.open("xb") as file:
                 file.write(msgspec.json.encode(spec))
             command = (*_BOOT_COMMAND, str(place))
-            child = await start_process(command, folder=self._private, environ=spec.environ)
+            options = ProcessOptions(folder=self._private, environ=spec.environ, pass_fds=passed)
+            child = await start_process(command, **options)
         except OSError as error:
             if find_full_disk(error) is not None:
                 raise
             raise SystemGone(
                 f"{name} cannot be started ({error.strerror}); {RETRY_HINT}"
             ) from error
+        finally:
+            if self._channel is not None:
+                self._channel.theirs.close()
         if self.is_closed:
             await child.end(grace_s=0)
             raise SystemGone(f"{name} was ended while it was started")
-        stderr = _ForwardedStderr()
-        self._session = _AdapterSession(child, name, stderr=stderr)
+        self._open_session(child)
+
+    def _open_session(self, child: ChildProcess) -> None:
+        self._session = _AdapterSession(child, self._launch.name, stderr=_ForwardedStderr())
+
+    def find_copy_obstacle(self) -> str | None:
+        """Why a copy of it would share something with it, or lack something; None if it is safe.
+
+        Its folder may hold no file: the copy has the same one.
+        """
+        if self._channel is None:
+            return "this system cannot copy a process that is confined without a network"
+        if any(not path.is_dir() for path in self._private.rglob("*")):
+            return "it has written files"
+        return self._channel.find_obstacle()
+
+    async def copy(self) -> "AdapterProcess":
+        """A process in its present state; NotOffered if that is not safe."""
+        obstacle = self.find_copy_obstacle()
+        if obstacle is not None or self._channel is None:
+            raise NotOffered(
+                f"{self._launch.name} cannot be copied ({obstacle}); checkpoints from here on are "
+                "asked of new memories"
+            )
+        copy = await self._channel.copy()
+        return AdapterProcess(self._launch, self._private, copy=copy)
 
     async def call(self, request: wire.Request, reply: type[R]) -> R:
         """Its reply to one request; it is ended after `close`."""
@@ -223,7 +277,9 @@ class AdapterProcess(Transport):
         try:
             await self.end()
         finally:
-            if not self.can_reopen:
+            if self._is_copy:
+                pass  # the folder is the original's
+            elif not self.can_reopen:
                 shutil.rmtree(self._private, ignore_errors=True)
             elif self._remover is None:
                 self._remover = weakref.finalize(
@@ -237,8 +293,12 @@ class AdapterProcess(Transport):
         descriptor, self._exchange_descriptor = self._exchange_descriptor, None
         if descriptor is not None:
             os.close(descriptor)
-        if session is not None:
-            await session.close()
+        try:
+            if session is not None:
+                await session.close()
+        finally:
+            if self._channel is not None:
+                self._channel.close()
 
     def create_successor(self) -> "AdapterProcess":
         """A process that is not started, with the folder of this one; SystemGone if it is gone."""
@@ -291,10 +351,11 @@ async def _inspect_adapter(launch: AdapterLaunch) -> "IsolatedSystem":
         process = AdapterProcess(launch, folders.make().resolve())
         try:
             await process.start()
-            health = await process.call(wire.HealthRequest(), wire.HealthReply)
+            health = await process.call(wire.HealthRequest(), AdapterHealth)
+            obstacle = launch.copy_obstacle or health.obstacle or process.find_copy_obstacle()
         finally:
             await process.close()
-        return IsolatedSystem(launch, health, folders)
+        return IsolatedSystem(launch, health, folders, obstacle)
     except BaseException:
         folders.remove_all()
         raise
@@ -316,12 +377,23 @@ class IsolatedSystem(DeclaredSystem):
     """A Python adapter: every memory has a process of its own."""
 
     def __init__(
-        self, launch: AdapterLaunch, health: wire.HealthReply, folders: TemporaryFolders
+        self,
+        launch: AdapterLaunch,
+        health: wire.HealthReply,
+        folders: TemporaryFolders,
+        copy_obstacle: str | None,
     ) -> None:
         super().__init__(health, where=launch.name, config=serialise_config(launch.config))
         self.card = self.card.replace(isolation=launch.isolation)
         self._folders = folders
-        self.snapshots = IsolatedSnapshots(self) if health.snapshots else None
+        self.snapshots: IsolatedSnapshots | CopiedSnapshots[IsolatedMemory] | None = None
+        self.copy_obstacle = copy_obstacle
+        """Why processes of this adapter are not copied; None if they can be."""
+        self.feeds_freely = not health.snapshots and copy_obstacle is None
+        if health.snapshots:
+            self.snapshots = IsolatedSnapshots(self)
+        elif self.feeds_freely:
+            self.snapshots = CopiedSnapshots(IsolatedMemory, self._copy_memory)
         self._launch = launch
         self._processes: set[AdapterProcess] = set()
         # For callers that only look at the card.
@@ -342,6 +414,12 @@ class IsolatedSystem(DeclaredSystem):
         process = AdapterProcess(self._launch, self.make_folder())
         request = wire.RestoreRequest(snapshot=snapshot.name)
         return await self._open_memory(process, request, snapshot)
+
+    async def _copy_memory(self, memory: IsolatedMemory) -> IsolatedMemory:
+        process, name = find_process(memory)
+        copy = await process.copy()
+        self._processes.add(copy)
+        return IsolatedMemory(copy, name, self.health, memory.scenario)
 
     async def reopen(self, memory: Memory) -> RemoteMemory:
         """A memory in a new process that goes on with the folder of another, which is ended."""

@@ -37,12 +37,24 @@ class MainThread:
     """Never: who asks for a call that cannot be stopped ends this process."""
 
     def __init__(self) -> None:
+        self.has_awaited = False
+        """Whether coroutines of the user ran in the loop: it may hold something of theirs."""
+        self._earlier_loops: list[asyncio.AbstractEventLoop] = []
+        self._begin()
+
+    def _begin(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._jobs: deque[_PlainJob] = deque()
         self._running: _PlainJob | None = None
         """The job whose plain code is running, unless it is being stopped."""
         self._was_signalled = False
         self._receive: Callable[[], None] = lambda: None
+
+    def begin_again(self) -> None:
+        """Start anew in a copy of the process, from within a call that does not return."""
+        # Closing it, also when it is deleted, would act on descriptors that are others by now.
+        self._earlier_loops.append(self._loop)
+        self._begin()
 
     def serve(self, work: Coroutine[None, None, None]) -> None:
         """Run a coroutine to its end, and the calls that it makes."""
@@ -70,13 +82,17 @@ class MainThread:
         self._jobs.append(job)
         self._loop.stop()
         outcome = await job.outcome
-        return await _wait_for(outcome.value) if inspect.isawaitable(outcome.value) else outcome
+        if not inspect.isawaitable(outcome.value):
+            return outcome
+        self.has_awaited = True
+        return await _wait_for(outcome.value)
 
     def run_blocking(self, call: Callable[[], object]) -> CallOutcome:
         """The same within plain code."""
         outcome = call_safely(call)
         if not inspect.isawaitable(outcome.value):
             return outcome
+        self.has_awaited = True
         task = self._loop.create_task(_wait_for(outcome.value))
         task.add_done_callback(lambda _: self._loop.stop())
         while not task.done():

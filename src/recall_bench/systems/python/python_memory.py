@@ -292,9 +292,12 @@ class PythonMemory:
     async def discard(self) -> None:
         """End the threads and remove the state directory, without calling the adapter."""
         self.is_closed = True
-        with anyio.CancelScope(shield=True):
-            for worker in (self._worker, *self._helpers):
-                await worker.stop()
+        workers = (self._worker, *self._helpers)
+        # The main thread ends with its process, and to import a scope takes longer than that.
+        if threads := [worker for worker in workers if isinstance(worker, WorkerThread)]:
+            with anyio.CancelScope(shield=True):
+                for thread in threads:
+                    await thread.stop()
         if self.folder is not None and not (self.is_stuck or self.keeps_folder):
             shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -117,6 +117,8 @@ class PythonSystem:
             can_reopen = self._builder.keeps_files and not source.is_built
             self.offers = adapter.offers - (frozenset() if can_reopen else {Offer.REOPEN})
             self.snapshots = self._build_snapshots(adapter)
+            self.copy_obstacle = _find_copy_obstacle(adapter)
+            """Why a process with this adapter must not be copied; empty if it may be."""
         except BaseException:
             self._builder.release()
             raise
@@ -189,6 +191,16 @@ class PythonSystem:
             return None
         method = choose_snapshot_method(adapter, keeps_files=self._builder.keeps_files)
         return None if method is None else PythonSnapshots(method, self._builder, self._kind)
+
+
+def _find_copy_obstacle(adapter: Adapter) -> str:
+    if getattr(adapter.subject, "can_snapshot", None) is False:
+        return "it says can_snapshot = False"
+    if adapter.is_async:
+        return "its query method is a coroutine"
+    if adapter.max_concurrency > 1:
+        return "it answers several questions at once"
+    return ""
 
 
 def serialise_config(config: Mapping[str, object]) -> dict[str, object]:
