@@ -5,13 +5,10 @@ it, `growing` feeds one and asks it in place. Only the first two guarantee that 
 a memory before.
 """
 
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from itertools import groupby, product
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 
@@ -23,7 +20,7 @@ from recall_bench.core.errors import (
     SystemTimeout,
     UsageError,
 )
-from recall_bench.core.memory import AttestingMemory, Memory, PortableSnapshots, Snapshots
+from recall_bench.core.memory import AttestingMemory, Memory, Snapshots
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.trial_states import ScenarioStates
@@ -39,9 +36,6 @@ from recall_bench.engine.fed_memory import (
     release,
 )
 from recall_bench.engine.scenario_run import ScenarioRun
-
-if TYPE_CHECKING:
-    from recall_bench.engine.worker_messages import Unit
 
 _HANGING = frozenset({SystemTimeout.__name__, SystemStuck.__name__})
 
@@ -63,10 +57,10 @@ async def run_lifecycle(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
         await ask_rounds(run, rounds)
     except FeedFault as fault:
         run.record(fault.event)
-    _raise_pending(run)
+    raise_pending(run)
 
 
-def _raise_pending(run: ScenarioRun) -> None:
+def raise_pending(run: ScenarioRun) -> None:
     """Raise the last of the reader's replies that come later, if there are any."""
     if run.pending:
         raise run.pending[-1]
@@ -207,7 +201,7 @@ async def _run_forked(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
                 stack.pop_all()
                 await _run_fresh(run, rounds[rounds.index(now[0]) :], fed.memory)
                 return
-            ask = partial(_ask_copies, run, now, snapshots, token)
+            ask = partial(ask_copies, run, now, snapshots, token)
             if later is None:
                 await ask()
                 return
@@ -233,7 +227,7 @@ async def _feed_and_save(
         return None
 
 
-async def _ask_copies(
+async def ask_copies(
     run: ScenarioRun, rounds: Sequence[OpenTrials], snapshots: Snapshots, token: str
 ) -> None:
     """Ask each round of one checkpoint on a copy of the snapshot, then drop the snapshot."""
@@ -279,82 +273,3 @@ async def _run_both(
     if raised:
         raise next((fault for fault in raised if isinstance(fault, SystemGone)), raised[0])
     return token
-
-
-_POLL_S = 0.05
-_UNFINISHED = ".part"
-"""The suffix of the folder of a snapshot that is still being written."""
-
-
-async def feed_and_pack(
-    run: ScenarioRun,
-    due: Sequence[CheckpointPlan],
-    unit: "Unit",
-    on_saved: Callable[[str, Path], None],
-) -> None:
-    """Feed a memory from checkpoint to checkpoint, and pack a snapshot for other workers at each.
-
-    If the system cannot be fed, that is recorded and no further snapshot is packed.
-    """
-    place = Path(unit.place)
-    snapshots, portable = _require_portable(run, place)
-    try:
-        fed = await open_fed_memory(run, due[0])
-        try:
-            for point in due:
-                await fed.feed_until(point)
-                # The driver removes those that were asked; another process has no event.
-                while sum(1 for _ in place.iterdir()) >= unit.ahead:  # noqa: ASYNC110
-                    await anyio.sleep(_POLL_S)
-                save = partial(snapshots.save, fed.memory)
-                token = await call_in_time("snapshot", save, run=run, point=point)
-                # A feeder that died may have left snapshots of other checkpoints there.
-                packed = place / f"{run.trials.row[point.checkpoint.label]:04}"
-                pack = partial(_pack, portable, token, packed)
-                await call_in_time("snapshot", pack, run=run, point=point)
-                await release(partial(snapshots.drop, token), run, point)
-                on_saved(point.checkpoint.label, packed)
-        finally:
-            await close_memory(fed.memory, run, due[-1])
-    except FeedFault as fault:
-        run.record(fault.event)
-
-
-def _require_portable(run: ScenarioRun, place: Path) -> tuple[Snapshots, PortableSnapshots]:
-    """Return the system's snapshots in both roles; raise if they cannot be exchanged there."""
-    from recall_bench.engine.worker_messages import NotShared
-
-    if not place.is_dir():
-        raise NotShared(f"{place}: this worker cannot see the folder where snapshots go")
-    snapshots = run.system.snapshots
-    if snapshots is None or not isinstance(snapshots, PortableSnapshots):
-        raise UsageError(f"{run.system.card.name} has no snapshots that others can open")
-    return snapshots, snapshots
-
-
-async def _pack(snapshots: PortableSnapshots, token: str, place: Path) -> None:
-    """Pack the snapshot so that its folder appears whole or not at all."""
-    from recall_bench.engine.worker_messages import NotShared
-
-    unfinished = place.with_name(place.name + _UNFINISHED)
-    shutil.rmtree(unfinished, ignore_errors=True)
-    shutil.rmtree(place, ignore_errors=True)
-    try:
-        # No other user may write there: a snapshot can run code when it is opened.
-        unfinished.mkdir(mode=0o700)
-        await snapshots.pack(token, unfinished)
-        unfinished.rename(place)
-    except OSError as error:
-        raise NotShared(f"{place}: this worker cannot leave a snapshot there ({error})") from error
-
-
-async def ask_snapshot(run: ScenarioRun, rounds: Sequence[OpenTrials], place: Path) -> None:
-    """Ask the rounds of one checkpoint on copies of the snapshot that was packed in `place`."""
-    snapshots, portable = _require_portable(run, place)
-    try:
-        unpack = partial(portable.unpack, place)
-        token = await call_in_time("snapshot", unpack, run=run, point=rounds[0].point)
-        await _ask_copies(run, rounds, snapshots, token)
-    except FeedFault as fault:
-        run.record(fault.event)
-    _raise_pending(run)

@@ -1,9 +1,11 @@
 """A worker: does units with components of its own, and sends what happens to the driver."""
 
+import shutil
 import traceback
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +13,32 @@ import anyio
 from anyio.abc import ObjectSendStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, find_single_fault
+from recall_bench.core.errors import (
+    BenchError,
+    BudgetSpent,
+    JudgeGone,
+    UsageError,
+    find_single_fault,
+)
 from recall_bench.core.event import Answered, Event, encode_event
+from recall_bench.core.memory import PortableSnapshots, Snapshots
 from recall_bench.core.retry import Budget
 from recall_bench.core.scenario import Scenario
-from recall_bench.core.schedule import plan_checkpoints
+from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
 from recall_bench.core.trial_states import ScenarioStates
 from recall_bench.engine.checkpoint import OpenTrials
 from recall_bench.engine.components import Components
-from recall_bench.engine.lifecycle import ask_snapshot, feed_and_pack, run_lifecycle
+from recall_bench.engine.fed_memory import (
+    FeedFault,
+    call_in_time,
+    close_memory,
+    open_fed_memory,
+    release,
+)
+from recall_bench.engine.lifecycle import ask_copies, raise_pending, run_lifecycle
 from recall_bench.engine.scenario_run import MAX_WAITING, ScenarioRun, make_tracer
 from recall_bench.engine.worker_messages import (
+    NotShared,
     OnEvents,
     RunSpec,
     RunUnit,
@@ -151,7 +168,7 @@ class Worker:
         try:
             if unit.saves:
                 due = [loaded.trials.get_plan(label) for label in unit.saves]
-                await feed_and_pack(make_run(), due, unit, report_snapshot)
+                await _feed_and_pack(make_run(), due, unit, report_snapshot)
             elif unit.batches:
                 answers, waiting = anyio.create_memory_object_stream[Answered](MAX_WAITING)
                 await _ask_and_judge(make_run(answers), unit, answers, waiting)
@@ -198,13 +215,88 @@ async def _ask_and_judge(
                 if unit.snapshot is None:
                     await run_lifecycle(run, batches)
                 else:
-                    await ask_snapshot(run, batches, Path(unit.snapshot))
+                    await _ask_snapshot(run, batches, Path(unit.snapshot))
             except BenchError as error:
                 failure = error
             finally:
                 answers.close()
     if failure is not None:
         raise failure
+
+
+_POLL_S = 0.05
+_UNFINISHED = ".part"
+"""The suffix of the folder of a snapshot that is still being written."""
+
+
+async def _feed_and_pack(
+    run: ScenarioRun,
+    due: Sequence[CheckpointPlan],
+    unit: Unit,
+    on_saved: Callable[[str, Path], None],
+) -> None:
+    """Feed a memory from checkpoint to checkpoint, and pack a snapshot for other workers at each.
+
+    If the system cannot be fed, that is recorded and no further snapshot is packed.
+    """
+    place = Path(unit.place)
+    snapshots, portable = _require_portable(run, place)
+    try:
+        fed = await open_fed_memory(run, due[0])
+        try:
+            for point in due:
+                await fed.feed_until(point)
+                # The driver removes those that were asked; another process has no event.
+                while sum(1 for _ in place.iterdir()) >= unit.ahead:  # noqa: ASYNC110
+                    await anyio.sleep(_POLL_S)
+                save = partial(snapshots.save, fed.memory)
+                token = await call_in_time("snapshot", save, run=run, point=point)
+                # A feeder that died may have left snapshots of other checkpoints there.
+                packed = place / f"{run.trials.row[point.checkpoint.label]:04}"
+                pack = partial(_pack, portable, token, packed)
+                await call_in_time("snapshot", pack, run=run, point=point)
+                await release(partial(snapshots.drop, token), run, point)
+                on_saved(point.checkpoint.label, packed)
+        finally:
+            await close_memory(fed.memory, run, due[-1])
+    except FeedFault as fault:
+        run.record(fault.event)
+
+
+def _require_portable(run: ScenarioRun, place: Path) -> tuple[Snapshots, PortableSnapshots]:
+    """Return the system's snapshots in both roles; raise if they cannot be exchanged there."""
+    if not place.is_dir():
+        raise NotShared(f"{place}: this worker cannot see the folder where snapshots go")
+    snapshots = run.system.snapshots
+    if snapshots is None or not isinstance(snapshots, PortableSnapshots):
+        raise UsageError(f"{run.system.card.name} has no snapshots that others can open")
+    return snapshots, snapshots
+
+
+async def _pack(snapshots: PortableSnapshots, token: str, place: Path) -> None:
+    """Pack the snapshot so that its folder appears whole or not at all."""
+    unfinished = place.with_name(place.name + _UNFINISHED)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.rmtree(place, ignore_errors=True)
+    try:
+        # No other user may write there: a snapshot can run code when it is opened.
+        unfinished.mkdir(mode=0o700)
+        await snapshots.pack(token, unfinished)
+        unfinished.rename(place)
+    except OSError as error:
+        raise NotShared(f"{place}: this worker cannot leave a snapshot there ({error})") from error
+
+
+async def _ask_snapshot(run: ScenarioRun, rounds: Sequence[OpenTrials], place: Path) -> None:
+    """Ask the rounds of one checkpoint on copies of the snapshot that was packed in `place`."""
+    snapshots, portable = _require_portable(run, place)
+    try:
+        unpack = partial(portable.unpack, place)
+        token = await call_in_time("snapshot", unpack, run=run, point=rounds[0].point)
+        await ask_copies(run, rounds, snapshots, token)
+    except FeedFault as fault:
+        run.record(fault.event)
+    raise_pending(run)
 
 
 def _load_scenario(run: _WorkerRun, components: Components, scenario: str) -> _LoadedScenario:
