@@ -182,7 +182,10 @@ def _find_expectation(derive: object) -> Expects | None:
 
 
 def _parse_evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence, ...]:
-    """Return the evidence: the sentences if the dataset has them, else the days."""
+    """Return the evidence: the sentences if the dataset has them, else the days.
+
+    A file that says what it expects may say with an empty list that nothing supports the answer.
+    """
     spans = tuple(
         Evidence(
             day=span.read_int("day"),
@@ -199,6 +202,8 @@ def _parse_evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence
                 "out; add it there",
                 "evidence",
             )
+    if fields.has("expects") and fields.get("evidence") == []:
+        return ()
     return spans or tuple(Evidence(day=day) for day in dict.fromkeys(relevant))
 
 

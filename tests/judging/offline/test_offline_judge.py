@@ -275,7 +275,9 @@ def test_to_find_nothing_is_no_correction(answer: str) -> None:
     )
 
     assert marks(asked, answer) == UNANSWERED
-    assert marks(asked, "No, she did not sell it.")[0] == 3
+    assert marks(asked, "No, she kept it after the survey.") == FULL
+    assert marks(asked, "No.")[0] == 3
+    assert marks(asked, "No.")[1] < 2
 
 
 def test_an_unrelated_negation_is_no_denial() -> None:

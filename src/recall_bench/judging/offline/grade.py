@@ -327,7 +327,8 @@ def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReadi
     details = _collect_details(case, account)
     is_silent = reading.stance is Stance.ABSENT and is_source_silent(account.text)
     is_silent = is_silent and case.exact is not None
-    if case.item.truth.expects is Expects.CORRECT and not details.recall:
+    is_correction = case.item.truth.expects is Expects.CORRECT
+    if is_correction and not details.recall:
         # Where the history denies it, to find nothing on record is not to have found that.
         is_silent = reading.stance is Stance.ABSENT
     if reading.stance in (Stance.REFUSES, Stance.IGNORANT) or is_silent:
@@ -352,7 +353,8 @@ def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReadi
             affirms_what_never_was=denial_is_right and is_plain_yes(case, account, reading),
             findings=(Finding.CONTRADICTION,),
         )
-    bare = DENIAL_COMPLETE if denial_is_right else AFFIRMATION_COMPLETE
+    is_whole = denial_is_right and not is_correction
+    bare = DENIAL_COMPLETE if is_whole else AFFIRMATION_COMPLETE
     score = _add_details(RIGHT_SIDE, details.share)
     return RuleGrade(
         score * CONTRADICTED if details.is_contradicted else score,

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from recall_bench.core.errors import JudgeFault, UsageError
-from recall_bench.core.scenario import Item, Scenario, StoryTime
+from recall_bench.core.scenario import Expects, Item, Scenario, StoryTime
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Strictness, Verdict
 from recall_bench.judging.offline.calibration import (
     AdditiveModel,
@@ -505,9 +505,12 @@ def _is_failure_certain(
 
 
 def _is_bare_denial(read: RuleReading, numbers: dict[str, float]) -> bool:
-    """Whether an answer denies, and tells none of the values that the reference gives besides."""
-    denies = read.case.right is RightResponse.DENIES
-    return denies and numbers["values_asked"] > 0 and numbers["values_found"] == 0
+    """Whether an answer denies, and tells none of what the reference gives besides."""
+    if read.case.right is not RightResponse.DENIES:
+        return False
+    if read.case.item.truth.expects is Expects.CORRECT and numbers["recall"] == 0:
+        return True  # A correction says what was so.
+    return numbers["values_asked"] > 0 and numbers["values_found"] == 0
 
 
 def _is_complete(read: RuleReading, numbers: dict[str, float]) -> bool:

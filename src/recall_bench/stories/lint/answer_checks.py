@@ -159,8 +159,8 @@ def _describe_partial_support(corpus: LintCorpus, question: LintQuestion) -> str
     "matter, so what is asked is learned when the file says.",
 )
 def _describe_early_answer(corpus: LintCorpus, question: LintQuestion) -> str | None:
-    first = question.days[0]
-    before = sorted(day for day in find_telling_days(corpus, question) if day < first)
+    telling = find_telling_days(corpus, question)
+    before = sorted(day for day in telling if day < question.days[0])
     if not before:
         return None
     days = (
@@ -168,7 +168,7 @@ def _describe_early_answer(corpus: LintCorpus, question: LintQuestion) -> str | 
     )
     return (
         f"{_format_values(question.exact)} is stated on {days} already, before the first relevant "
-        f"day {first}; list the day that states it first"
+        f"day {question.days[0]}; list the day that states it first"
     )
 
 

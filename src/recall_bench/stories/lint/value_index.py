@@ -108,6 +108,8 @@ class LintQuestion:
     @cached_property
     def atoms(self) -> tuple[TextValue, ...]:
         """The values that its answer must contain, without those in the question."""
+        if not self.days:
+            return ()  # That nothing is on record has no place of its own.
         demanded = "; ".join(self.list_texts("atoms"))
         return exclude_known(find_claims(demanded or self.reference), self.item.text)
 
