@@ -105,6 +105,7 @@ def test_cases_are_the_same_every_time(kind: Format) -> None:
 
 
 OWN_JSON = {
+    "core/distribution.py": "written by pip",
     "core/event_redaction.py": "encoded the line before",
     "core/sandbox.py": "written by the process that starts it",
     "features/personas/questions/candidates.py": "encoded the line before",

@@ -1,6 +1,7 @@
 """The events of a run. Every published number is computed from them."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import msgspec
 from msgspec import field
@@ -15,7 +16,9 @@ from recall_bench.core.scenario import Item, WallTime
 from recall_bench.core.tool_call import AgentCall, SessionEnd
 from recall_bench.core.untrusted_json import decode_untrusted_line
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Verdict
+from recall_bench.core.verdict import SCALES, Verdict
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e10)]
 
 
 class _JournalEvent(Record, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
@@ -65,7 +68,12 @@ class Declared(_JournalEvent, frozen=True, kw_only=True, tag="declared"):
     checkpoint, asked or not; None where they do not say."""
 
 
-MarkTriple = tuple[int, int, int]
+MarkTriple = tuple[
+    Annotated[int, msgspec.Meta(ge=0, le=SCALES["correctness"])],
+    Annotated[int, msgspec.Meta(ge=0, le=SCALES["completeness"])],
+    Annotated[int, msgspec.Meta(ge=0, le=SCALES["grounded"])],
+]
+"""Correctness, completeness and grounding."""
 """Correctness, completeness and groundedness."""
 
 
@@ -99,7 +107,7 @@ class Ingested(_JournalEvent, frozen=True, kw_only=True, tag="ingested"):
     day: int
     checkpoint: str
     """The checkpoint it was fed for."""
-    seconds: float
+    seconds: Seconds
 
 
 class Settled(_JournalEvent, frozen=True, kw_only=True, tag="settled"):
@@ -107,7 +115,7 @@ class Settled(_JournalEvent, frozen=True, kw_only=True, tag="settled"):
 
     scenario: str
     checkpoint: str
-    seconds: float
+    seconds: Seconds
 
 
 class Inspected(_JournalEvent, frozen=True, kw_only=True, tag="inspected"):
@@ -165,11 +173,11 @@ class Answered(_JournalEvent, frozen=True, kw_only=True, tag="answered"):
     trial: Trial
     answer: Answer
     """With the passages within the budget."""
-    seconds: float
+    seconds: Seconds
     """How long the system took."""
     delivery: Delivery | None = None
     """None if the system returned no passages."""
-    reading_s: float | None = None
+    reading_s: Seconds | None = None
     """How long the reader took, where one wrote the answer."""
     reading_usage: Usage | None = None
     """What the reader cost; `answer.usage` is what the system reports to have spent."""
@@ -229,7 +237,7 @@ class NotAnswered(_JournalEvent, frozen=True, kw_only=True, tag="not_answered"):
     trial: Trial
     fault: str
     message: str
-    seconds: float
+    seconds: Seconds
 
 
 class Postponed(_JournalEvent, frozen=True, kw_only=True, tag="postponed"):
@@ -254,7 +262,7 @@ class Judged(_JournalEvent, frozen=True, kw_only=True, tag="judged"):
     """What this verdict and its review cost; None where nothing was paid."""
     review_usage: Usage | None = None
     """The part of it that the review cost."""
-    seconds: float | None = None
+    seconds: Seconds | None = None
     """How long the first judge took; None where that is not known."""
     judge: str | None = None
     """`people` where labels of people decided it; None for the judge of the plan."""
@@ -282,7 +290,7 @@ class OtherVerdict(_JournalEvent, frozen=True, kw_only=True, tag="other_verdict"
     message: str | None = None
     usage: Usage | None = None
     """What the verdict, or the failed attempt, cost."""
-    seconds: float | None = None
+    seconds: Seconds | None = None
 
     def to_outcome(self) -> Judged | NotJudged:
         """Convert it to the outcome of the trial in a run with this judge alone."""
@@ -350,7 +358,7 @@ class Observed(_JournalEvent, frozen=True, kw_only=True, tag="observed"):
     count: int | None = None
     found: tuple[str, ...] = ()
     """The planted strings that were found."""
-    seconds: float | None = None
+    seconds: Seconds | None = None
     """How long it took; None if it did not happen in the time allowed."""
     fault: str | None = None
     """Why it failed."""

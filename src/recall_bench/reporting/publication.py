@@ -92,7 +92,8 @@ def publish_report(
             _draw_heatmaps(report, folder, summary, target / PICTURES_FOLDER) if pictures else ()
         )
         files = (page, figures, *_write_splits(target, folder, report), *heatmaps, *drawn())
-    return PublishedReport(report=report, files=files, notes=() if missing is None else (missing,))
+    notes = tuple(note for note in (folder.doubt, missing) if note is not None)
+    return PublishedReport(report=report, files=files, notes=notes)
 
 
 def _write_splits(target: Path, folder: RunFolder, report: RunReport) -> tuple[Path, ...]:

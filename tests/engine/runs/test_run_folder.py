@@ -260,7 +260,7 @@ def test_a_journal_changed_behind_our_back_is_noticed(finished: Story) -> None:
     journal = folder.path / JOURNAL
     journal.write_bytes(b"x" * journal.stat().st_size)
 
-    with pytest.raises(DataError, match="changed while it was read"):
+    with pytest.raises(DataError, match="was changed after it was written"):
         list(folder.results("ada"))
 
 

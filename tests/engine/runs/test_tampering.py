@@ -186,6 +186,16 @@ def verdict_on_a_trial_nobody_planned(lines: Lines) -> None:
     lines.insert(number + 1, lines[number].replace(b'"2d"', b'"3d"'))
 
 
+@pytest.mark.parametrize("mark", ["4", "-1", "1" + "0" * 40])
+def test_a_floor_that_no_answer_can_have_is_refused(finished: Story, mark: str) -> None:
+    lines = read_journal(finished)
+    start = '{"type":"bounds","at":"2026-05-24T12:00:04Z","scenario":"ada",'
+    lines.insert(2, f'{start}"floor":{{"cat":[{mark},0,1]}}}}'.encode())
+    write_journal(finished, linked_anew(lines))
+    with pytest.raises(DataError, match=f"{JOURNAL}, line 3"):
+        RunFolder.open(finished.folder)
+
+
 @pytest.mark.parametrize("relink", [linked_anew, lambda lines: [split_link(e)[0] for e in lines]])
 def test_what_contradicts_the_plan_is_noticed_whatever_the_links(
     finished: Story, relink: Callable[[Lines], Lines]

@@ -1,13 +1,22 @@
 """`verify` derives a run again: what was changed is named, and what cannot be derived is said."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from recall_bench.core.event import BoundsComputed, Event, Judged, RunEnded, RunStarted
+from recall_bench.core.append_log import LineChain, split_link
+from recall_bench.core.event import (
+    BoundsComputed,
+    Event,
+    Judged,
+    RunEnded,
+    RunStarted,
+    encode_event,
+)
 from recall_bench.core.plan import Trial
 from recall_bench.core.verdict import Verdict
 from recall_bench.engine.runs.journal import encode_events, read_events
@@ -75,6 +84,47 @@ def test_a_folder_without_runs_is_refused(invoke: Invoke) -> None:
 
     assert shown.code == 2
     assert "empty: holds no bundle and no run" in shown.err
+
+
+def shift_texts() -> None:
+    """Link a journal anew whose references to texts are three bytes off."""
+    chain = LineChain()
+    lines = [split_link(line)[0] for line in JOURNAL.read_bytes().splitlines()]
+    shifted = [
+        re.sub(rb'"text_at":\[(\d+)', lambda at: b'"text_at":[%d' % (int(at[1]) + 3), line)
+        for line in lines
+    ]
+    assert shifted != lines
+    JOURNAL.write_bytes(b"".join(chain.add(line) + b"\n" for line in shifted))
+
+
+def test_texts_that_cannot_be_read_are_a_finding_of_that_run_alone(invoke: Invoke) -> None:
+    words = ("--personas", "harbour-office", "--ranges", "3d,5d", "--adapter", "bm25")
+    assert invoke("run", *words, "--into", "r", "--no-heatmap-png").code == 0
+    shutil.copytree("r", "good")
+    shift_texts()
+
+    verified = invoke("verify", "r")
+    again = invoke("rejudge", "r", "--into", "again")
+    board = invoke("leaderboard", "build", "good", "r", "--into", "site")
+
+    assert verified.code == again.code == board.code == 3
+    assert "journal      differs: r/journal.jsonl, line" in verified.out
+    assert "was changed after it was written" in again.err
+    assert Path("site/index.html").is_file()
+
+
+@pytest.mark.parametrize("command", [("gate", "--min-score", "1"), ("compare", "r"), ("report",)])
+def test_a_journal_without_checksums_is_named(
+    checks: Checks, invoke: Invoke, data: Path, command: tuple[str, ...]
+) -> None:
+    checks(0)
+    events = list(read_events(JOURNAL))
+    JOURNAL.write_bytes(b"".join(encode_event(event) + b"\n" for event in events))
+
+    shown = invoke(command[0], "r", *command[1:])
+
+    assert "has no checksums" in " ".join((shown.out + shown.err).split())
 
 
 def test_a_better_verdict_is_named_even_if_the_lines_are_linked_anew(

@@ -21,7 +21,6 @@ from recall_bench.core.trial_states import ScenarioStates, TrialState
 from recall_bench.core.verdict import PEOPLE, Verdict
 from recall_bench.engine.runs.journal import (
     JOURNAL,
-    JournalDecoder,
     JournalEncoder,
     make_lock,
     read_events,
@@ -107,7 +106,6 @@ class RecordedRun:
         # When and by which code the answers came to be stays as it was: the run that judges
         # them adds its own time and code when it resumes this journal.
         folder = self.folder
-        decoder = JournalDecoder(folder.path / JOURNAL)
         yield _restart(folder, plan)
         last = self._find_last_answers()
         left_out = {scenario: plan.list_left_out(scenario) for scenario in self._scenarios}
@@ -120,7 +118,7 @@ class RecordedRun:
                 slot = self._scenarios[trial.scenario].find_slot(trial)
                 if last[trial.scenario][slot] != offset or trial.item in left_out[trial.scenario]:
                     continue
-                yield decoder.decode(line, offset)
+                yield folder.decode_line(line, offset)
                 if (verdict := labelled.get(trial)) is not None:
                     yield Judged(at=copied.at, trial=trial, verdict=verdict, judge=PEOPLE)
 

@@ -218,6 +218,16 @@ class RunFolder:
         return self.states.has_ended
 
     @property
+    def doubt(self) -> str | None:
+        """Why changes of the journal would go unnoticed; None if they would not."""
+        if self.is_chained:
+            return None
+        return (
+            f"{self.path / JOURNAL} has no checksums, so a line that was changed cannot be "
+            f"noticed; recall-bench verify {self.path} derives the run again"
+        )
+
+    @property
     def active_s(self) -> float:
         """Seconds of work, without the pauses before each continuation."""
         return max(0.0, (self.ended - self.started - self._paused).total_seconds())
@@ -455,8 +465,15 @@ class RunFolder:
         events = [self._read_event(file, offsets[slot]) for offsets in index.others]
         return tuple(event if isinstance(event, OtherVerdict) else None for event in events)
 
+    def decode_line(self, line: bytes, offset: int) -> Event:
+        """Decode the line at this offset, with the texts that it refers to."""
+        try:
+            return self._decoder.decode(line, offset)
+        except (msgspec.DecodeError, ValueError, OSError) as error:
+            raise self._refuse_line(offset, error) from error
+
     def _read_event(self, file: BinaryIO, offset: int) -> Event | None:
-        return self._read_line(file, offset, lambda line: self._decoder.decode(line, offset))
+        return self._read_line(file, offset, lambda line: self.decode_line(line, offset))
 
     def _read_line(
         self, file: BinaryIO, offset: int, decode: Callable[[bytes], _Decoded]
@@ -471,7 +488,7 @@ class RunFolder:
 
     def _refuse_line(self, offset: int, error: Exception) -> DataError:
         return DataError(
-            f"{self.path / JOURNAL}, byte {offset}: changed while it was read ({error})"
+            f"{self.path / JOURNAL}, byte {offset}: was changed after it was written ({error})"
         )
 
     def _note(self, event: Event, offset: int) -> None:

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from recall_bench.core.atomic_file import TemporaryFolder
-from recall_bench.core.errors import BenchError, UsageError
+from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.event import Judged, NotJudged
 from recall_bench.core.plain_text import clean_text, format_fact, format_heading
 from recall_bench.core.plan import Plan, Trial
@@ -24,7 +24,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PEOPLE, Verdict
 from recall_bench.engine.experiment import execute
 from recall_bench.engine.rejudge_assembly import assemble_rejudge
-from recall_bench.engine.runs.journal import JOURNAL, read_lines
+from recall_bench.engine.runs.journal import JOURNAL, read_events
 from recall_bench.engine.runs.output_paths import FAILURES, PROGRESS, QUESTIONS, RESULT
 from recall_bench.engine.runs.result_files import export_files
 from recall_bench.engine.runs.run_folder import RunFolder
@@ -110,10 +110,14 @@ class StoryFinder:
 
 def verify_folder(folder: RunFolder, finder: StoryFinder) -> RunVerification:
     """Derive everything in a run folder again."""
+    journal = _check_journal(folder)
+    if journal.state is CheckState.DIFFERS:
+        # Nothing can be derived from what cannot be read.
+        return RunVerification(run=str(folder.path), plan=folder.plan.digest, checks=(journal,))
     # No cache is trusted, nor what this process has read from one.
     forget_intervals()
     checks = (
-        _check_journal(folder),
+        journal,
         _check_trials(folder),
         _check_data(finder),
         *_check_verdicts(folder, finder),
@@ -129,7 +133,10 @@ def verify_folder(folder: RunFolder, finder: StoryFinder) -> RunVerification:
 
 
 def _check_journal(folder: RunFolder) -> RunCheck:
-    count = sum(1 for _ in read_lines(folder.path / JOURNAL))
+    try:
+        count = sum(1 for _ in read_events(folder.path / JOURNAL))
+    except DataError as error:
+        return RunCheck.of(CheckPart.JOURNAL, str(error), is_same=False)
     if folder.is_chained:
         detail = f"{count:,} lines, each linked to the one before"
     else:

@@ -52,6 +52,7 @@ def compare_command(
     score, runs of one behaviour suite with one seed figure by figure. Runs with several judges are
     compared by each; a note says if the order depends on the judge.
     """
+    from recall_bench.core.plain_text import clean_text
     from recall_bench.engine.runs.judge_sensitivity import find_judge_view
     from recall_bench.engine.runs.run_folder import RunFolder
     from recall_bench.features.comparison.comparison_text import render_comparison
@@ -62,6 +63,8 @@ def compare_command(
     )
 
     folders = [RunFolder.open(path) for path in (baseline, *others)]
+    for doubt in filter(None, (folder.doubt for folder in folders)):
+        click.echo(f"note: {clean_text(doubt)}", err=True)
     if any(folder.plan.behaviour is not None for folder in folders):
         comparison = compare_suites(folders, intersect=intersect)
         click.echo(format_json(comparison) if as_json else render_suite_comparison(comparison))

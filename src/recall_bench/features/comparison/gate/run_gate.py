@@ -219,6 +219,8 @@ class _GateSide:
     def list_warnings(self) -> Iterator[str]:
         """What to know before trusting its scores."""
         subject = self.subject
+        if self.folder.doubt is not None:
+            yield self.folder.doubt
         if subject.health is not None and subject.health is not SystemHealth.VALID:
             yield f"doctor says that the {self._role} is {subject.health.value}"
         if (doubt := describe_doubt(subject.bounds)) is not None:
