@@ -139,7 +139,7 @@ class Stalled(StreamMemory):
     [
         (Forgetful, 2, "it took 1 of 2 days and ended the stream"),
         (Hasty, 1, "it confirmed day 2 out of order"),
-        (Stalled, 2, "ingest took longer than 0.02 s"),
+        (Stalled, 2, "ingest took longer than 0.02 s; --ingest-timeout sets the limit"),
     ],
 )
 async def test_days_that_were_not_taken_in_order_and_in_time_are_a_fault(

@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 from recall_bench.core import sandbox
-from recall_bench.core.errors import SystemFault, SystemGone, SystemStuck, SystemTimeout, UsageError
+from recall_bench.core.errors import SystemDied, SystemFault, SystemStuck, SystemTimeout, UsageError
 from recall_bench.core.memory import Isolation, Memory
 from recall_bench.core.retry import limit_time
 from recall_bench.core.scenario import Episode, Question
@@ -391,7 +391,7 @@ def test_what_cannot_be_imported_is_said_at_once(tmp_path: Path) -> None:
 def test_a_process_that_dies_is_gone_with_its_last_words(tmp_path: Path) -> None:
     path = write_adapter(tmp_path, "print('farewell', file=sys.stderr, flush=True)\nos._exit(3)")
 
-    with pytest.raises(SystemGone, match=r"exit code 3.*farewell"):
+    with pytest.raises(SystemDied, match=r"exit code 3.*farewell"):
         ask(path)
 
 

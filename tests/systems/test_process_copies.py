@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from recall_bench.core import sandbox
-from recall_bench.core.errors import NotOffered, SystemGone
-from recall_bench.core.event import Answered, FeedFailed, Ingested
+from recall_bench.core.errors import NotOffered, SystemDied
+from recall_bench.core.event import Answered, FeedFailed, Ingested, NotAnswered
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.process_copies import can_copy
 from recall_bench.core.scenario import Episode
@@ -188,7 +188,7 @@ def test_a_copy_that_dies_is_gone_with_its_last_words(tmp_path: Path) -> None:
         original = await system.open("ada")
         saved = await system.snapshots.save(original)
         copy = await system.snapshots.open(saved)
-        with pytest.raises(SystemGone, match=r"exit code 3.*no more"):
+        with pytest.raises(SystemDied, match=r"exit code 3.*no more"):
             await ask(copy)
         await copy.close()
         await original.ingest(make_day(1))
@@ -220,7 +220,9 @@ def test_a_copy_that_hangs_ends_with_the_system(tmp_path: Path) -> None:
     wait_until(lambda: not any(map(is_running, pids)), "every process ends")
 
 
-def run_story(folder: Path, adapter: Path, lifecycle: Lifecycle | None) -> list[object]:
+def run_story(
+    folder: Path, adapter: Path, lifecycle: Lifecycle | None, error_budget: float = 0.0
+) -> list[object]:
     """The events of a run over the gardener's days."""
     settings = Settings(
         adapter=str(adapter),
@@ -229,6 +231,7 @@ def run_story(folder: Path, adapter: Path, lifecycle: Lifecycle | None) -> list[
         lifecycle=lifecycle,
         into=folder,
         judge="stub",
+        error_budget=error_budget,
     )
     job = assemble(settings)
     assert job.plan.lifecycle is (lifecycle or Lifecycle.FORKED)
@@ -292,3 +295,28 @@ def test_a_memory_that_cannot_be_copied_any_more_is_fed_anew(tmp_path: Path) -> 
     failures = [event for event in events if isinstance(event, FeedFailed)]
     assert {(failure.stage, failure.fault) for failure in failures} == {("snapshot", "NotOffered")}
     assert "it runs 2 threads" in failures[0].message
+
+
+@pytest.mark.parametrize("lifecycle", list(Lifecycle))
+def test_a_question_that_kills_its_process_is_not_answered_and_the_others_are(
+    tmp_path: Path, lifecycle: Lifecycle
+) -> None:
+    write_persona(tmp_path / "data")
+    adapter = write_answering(tmp_path)
+    whole = list_answers(run_story(tmp_path / "whole", adapter, lifecycle))
+    text = adapter.read_text().replace(
+        "return self.best(question)",
+        "'dill' in question and os._exit(9)\n        return self.best(question)",
+    )
+    adapter.write_text(text.replace("import threading", "import os, threading"))
+
+    events = run_story(tmp_path / "run", adapter, lifecycle, error_budget=1.0)
+
+    deaths = [event for event in events if isinstance(event, NotAnswered)]
+    assert {event.fault for event in deaths} == {"SystemDied"}
+    assert "exit code 9" in deaths[0].message
+    lost = {str(event.trial) for event in deaths}
+    assert list_answers(events) == {
+        trial: text for trial, text in whole.items() if trial not in lost
+    }
+    assert len(lost) < len(whole) / 2

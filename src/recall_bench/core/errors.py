@@ -20,6 +20,7 @@ BenchError
 │   ├── SystemTimeout
 │   ├── SystemBusy         it asked to retry later              retried, then recorded
 │   ├── SystemStuck        it cannot be interrupted             its memory is replaced
+│   ├── SystemDied         its process ended at a question      asked again, then recorded
 │   ├── ContextExceeded    a conversation is longer than the agent can read
 │   └── NotAnAnswer        it returned something that cannot be judged
 ├── ModelFault             a language model gave no usable reply      its caller decides
@@ -227,6 +228,10 @@ class SystemBusy(RetryLater, SystemFault):
 
 class SystemStuck(SystemFault):
     """The system ignored a cancellation: this memory can no longer be used."""
+
+
+class SystemDied(SystemFault):
+    """The process of this memory ended while it was asked, or before."""
 
 
 class ContextExceeded(SystemFault):

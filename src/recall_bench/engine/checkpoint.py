@@ -1,6 +1,7 @@
 """Ask one memory everything that one checkpoint still owes, and record the answers."""
 
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -12,6 +13,7 @@ from recall_bench.core.errors import (
     ReaderFault,
     ReaderPending,
     RetryLater,
+    SystemDied,
     SystemFault,
     SystemGone,
     SystemStuck,
@@ -28,9 +30,12 @@ from recall_bench.engine.scenario_run import ScenarioRun
 from recall_bench.systems.memory_call import MemoryReply, ask_memory
 from recall_bench.systems.reply import ReplyFinisher
 
+MAX_DEATHS = 3
+"""After this many processes or workers died at a question, it counts as not answered."""
+
 
 class MemorySlot:
-    """The memory being asked. One that got stuck is replaced by a new one in the same state."""
+    """The memory being asked. One that is stuck or died is replaced by a new one in its state."""
 
     def __init__(self, memory: Memory, renew: Callable[[], Awaitable[Memory]]) -> None:
         self.memory = memory
@@ -82,6 +87,8 @@ class _CheckpointAsker:
     slot: MemorySlot
     left: Iterator[int]
     """Taken from by all tasks, so that each item is asked once."""
+    suspects: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held while a question is asked again that may have killed a process."""
     failures: list[SystemGone | FeedFault | ReaderFault | BudgetSpent] = field(default_factory=list)
     """What ends the asking; the first is raised."""
 
@@ -103,6 +110,8 @@ class _CheckpointAsker:
                     # asked again.
                     await self.slot.replace(memory)
                     reply = await ask(self.slot.memory)
+                elif isinstance(reply.content, SystemDied):
+                    reply = await self._ask_again(ask, memory, reply)
                 # The judge sees what the journal holds.
                 finished = await finish_trial(
                     run.finisher,
@@ -128,6 +137,30 @@ class _CheckpointAsker:
             run.record(outcome)
             if isinstance(outcome, Answered):
                 await run.submit(outcome)
+
+    async def _ask_again(
+        self, ask: Callable[[Memory], Awaitable[MemoryReply]], memory: Memory, reply: MemoryReply
+    ) -> MemoryReply:
+        """Ask new memories, after the process of one died, until too many have died.
+
+        What else was asked in that process may have killed it: such questions are asked again one
+        after another.
+        """
+        async with self.suspects:
+            for _ in range(MAX_DEATHS - 1):
+                await self._bury(memory)
+                memory = self.slot.memory
+                reply = await ask(memory)
+                if not isinstance(reply.content, SystemDied):
+                    return reply
+            await self._bury(memory)
+        return reply
+
+    async def _bury(self, memory: Memory) -> None:
+        """Replace a memory whose process has died, and free what it held here."""
+        await self.slot.replace(memory)
+        with suppress(SystemFault, SystemGone):
+            await memory.close()
 
     async def _ask_once(
         self, trial: Trial, question: Question, timeout_s: float | None, memory: Memory

@@ -72,6 +72,7 @@ async def inspect_memory(
 
 
 _CLOSE_TIMEOUT_S = 10.0
+_LATE_HINT = "; --ingest-timeout sets the limit"
 
 
 class FeedFault(Exception):
@@ -92,7 +93,7 @@ async def call_in_time(
 ) -> T:
     """Return the result of the call; a fault or a timeout becomes a FeedFault of this stage."""
     try:
-        return await call_system(stage, call, timeout_s=run.plan.feed_timeout_s)
+        return await call_system(stage, call, timeout_s=run.plan.feed_timeout_s, hint=_LATE_HINT)
     except SystemFault as fault:
         raise FeedFault(make_failure(stage, fault, run, point, day)) from fault
 
@@ -229,7 +230,7 @@ class FedMemory:
         if budget.stop_reason is not None:
             return
         if scope.cancelled_caught:
-            raise SystemTimeout(f"ingest took longer than {timeout_s:g} s")
+            raise SystemTimeout(f"ingest took longer than {timeout_s:g} s{_LATE_HINT}")
         if missing := len(list(waiting)):
             raise SystemFault(
                 f"it took {len(due) - missing} of {len(due)} days and ended the stream"

@@ -16,16 +16,18 @@ from typing import TypeVar
 
 import anyio
 
-from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, SystemGone
+from recall_bench.core.errors import BenchError, BudgetSpent, JudgeGone, SystemDied, SystemGone
 from recall_bench.core.event import (
     AgentEnded,
     Answered,
     Event,
     FeedFailed,
     Judged,
+    NotAnswered,
     NotJudged,
     OtherVerdict,
     Paid,
+    Settled,
     decode_event,
 )
 from recall_bench.core.folders import remove_folder
@@ -34,6 +36,7 @@ from recall_bench.core.plan import Lifecycle, Plan, Trial
 from recall_bench.core.trial_states import TrialState, TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit, is_divisible, list_work_units, weigh_unit
+from recall_bench.engine.checkpoint import MAX_DEATHS
 from recall_bench.engine.components import ComponentFactory, RunContext
 from recall_bench.engine.scheduler import Scheduler
 from recall_bench.engine.worker_messages import (
@@ -52,8 +55,6 @@ from recall_bench.engine.worker_pool import WorkerPool
 
 T = TypeVar("T")
 
-MAX_WORKER_LOSSES = 3
-"""After this many workers died on the same work without any progress, it is given up."""
 _DISCARD_TIMEOUT_S = 10.0
 """How long the system may take to discard a snapshot."""
 _BATCH = 32
@@ -187,7 +188,7 @@ class PoolEngine:
 
     def give_up(self, deaths: int, where: str, lost: WorkerLost) -> bool:
         """Whether too many workers died on some work; the run goes on without it."""
-        if deaths < MAX_WORKER_LOSSES:
+        if deaths < MAX_DEATHS:
             return False
         self.scheduler.given_up = self.scheduler.given_up or SystemGone(
             f"{deaths} workers died {where} ({lost}): the system may end the process it is in, or "
@@ -259,23 +260,57 @@ class PoolScenario:
                 group.start_soon(guard, partial(self._ask_unit, unit, snapshot))
 
     async def _ask_unit(self, unit: WorkUnit, snapshot: str | None = None) -> None:
-        """Have a unit asked; by another worker if one dies."""
+        """Have a unit asked; by another worker if one dies.
+
+        After some deaths without progress the first question left is asked by itself: if the
+        worker dies of it as well, that question is not answered, and the others go on.
+        """
         engine, scheduler, deaths = self.engine, self.engine.scheduler, 0
         while scheduler.may_ask and (batches := self._list_open_trials(unit)):
+            first = batches[0].replace(items=batches[0].items[:1])
+            was_fed = snapshot is not None
+
+            def note(event: Event) -> None:
+                nonlocal was_fed
+                was_fed = was_fed or isinstance(event, Settled)
+
             try:
+                part = batches if deaths < MAX_DEATHS - 1 else (first,)
                 async with engine.hold_slot():
                     await engine.perform(
-                        Unit(scenario=self.scenario, batches=batches, snapshot=snapshot)
+                        Unit(scenario=self.scenario, batches=part, snapshot=snapshot), note
                     )
-                return
+                if part is batches or self._list_open_trials(unit) == batches:
+                    return
+                deaths = 0
             except NotShared:
                 snapshot = None
             except WorkerLost as lost:
                 has_progress = self._list_open_trials(unit) != batches
                 deaths = 0 if has_progress else deaths + lost.has_begun
-                item = scheduler.states.scenarios[self.scenario].items[batches[0].items[0]].id
-                if engine.give_up(deaths, f"at {unit}, at or after question {item}", lost):
+                if deaths < MAX_DEATHS:
+                    continue
+                if not was_fed:
+                    engine.give_up(deaths, f"while {unit} was fed", lost)
                     return
+                self._record_death(first, deaths, lost)
+                deaths = 0
+
+    def _record_death(self, batch: TrialBatch, deaths: int, lost: WorkerLost) -> None:
+        """Record that a question ended every process that it was asked in."""
+        item = self.engine.scheduler.states.scenarios[self.scenario].items[batch.items[0]].id
+        trial = Trial(
+            scenario=self.scenario, item=item, checkpoint=batch.checkpoint, repeat=batch.repeat
+        )
+        self.engine.scheduler.context.record(
+            NotAnswered(
+                at=datetime.now(UTC),
+                trial=trial,
+                fault=SystemDied.__name__,
+                message=f"{deaths} workers died when it was asked ({lost})",
+                seconds=0.0,
+            )
+        )
 
     def _list_open_trials(self, unit: WorkUnit) -> tuple[TrialBatch, ...]:
         """List what of a unit is still to be asked."""

@@ -68,11 +68,13 @@ async def ask_memory(
     raise AssertionError("the last attempt returns or raises")
 
 
-async def call_system(stage: str, call: Callable[[], Awaitable[T]], *, timeout_s: float) -> T:
+async def call_system(
+    stage: str, call: Callable[[], Awaitable[T]], *, timeout_s: float, hint: str = ""
+) -> T:
     """Return the result of a call such as open, ingest or settle; SystemTimeout if it is late."""
 
     async def call_once() -> T:
-        overrun = SystemTimeout(f"{stage} took longer than {timeout_s:g} s")
+        overrun = SystemTimeout(f"{stage} took longer than {timeout_s:g} s{hint}")
         return await limit_time(timeout_s, call(), overrun)
 
     return await retry(call_once)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.event import Answered
+from recall_bench.core.event import Answered, NotAnswered
 from recall_bench.engine.runs.journal import read_events
 from tests.engine.pool.command_process import (
     MARKS,
@@ -100,27 +100,44 @@ if "dill" in question:
 """
 
 
-@pytest.mark.slow
-def test_a_question_that_kills_every_worker_is_given_up_and_the_others_are_answered(
-    tmp_path: Path, data: Path
+@pytest.mark.parametrize("lifecycle", ["fresh", pytest.param("growing", marks=pytest.mark.slow)])
+def test_a_question_that_kills_every_worker_is_not_answered_and_the_others_are(
+    tmp_path: Path, data: Path, lifecycle: str
 ) -> None:
     write_system(tmp_path / "system", ALWAYS_DIES)
+
+    code, err = run(tmp_path, "--error-budget", 1, lifecycle=lifecycle).ended()
+
+    assert code == 0, err
+    assert "Traceback" not in err
+    events = list(read_events(tmp_path / "run" / "journal.jsonl"))
+    deaths = [event for event in events if isinstance(event, NotAnswered)]
+    assert {event.fault for event in deaths} == {"SystemDied"}
+    assert "3 workers died when it was asked" in deaths[0].message
+    # A worker that answered others before it died is not counted.
+    assert 3 <= len(lines(tmp_path / "system" / "deaths")) / len(deaths) <= 4
+    assert sum(isinstance(event, Answered) for event in events) == TRIALS - len(deaths)
+    assert done_twice(tmp_path / "run") == []
+    assert not any(map(is_alive, workers(tmp_path / "system")))
+
+
+@pytest.mark.slow
+def test_a_day_that_kills_every_worker_leaves_its_questions_open(
+    tmp_path: Path, data: Path
+) -> None:
+    system = write_system(tmp_path / "system")
+    fed = "        self.days = day\n"
+    dying = "        day == 7 and os.kill(os.getpid(), signal.SIGKILL)\n"
+    system.write_text(system.read_text().replace(fed, fed + dying))
 
     code, err = run(tmp_path).ended()
 
     assert code == 4, err
-    assert "Traceback" not in err
-    assert err.count("error:") == 1
-    assert "3 workers died at gardener@10d#0" in err
-    assert 3 <= len(lines(tmp_path / "system" / "deaths")) <= 4
-    by_checkpoint = [
-        e.trial.checkpoint
-        for e in read_events(tmp_path / "run" / "journal.jsonl")
-        if isinstance(e, Answered)
-    ]
-    assert [by_checkpoint.count(each) for each in RANGES[:3]] == [3, 5, 8]
-    assert done_twice(tmp_path / "run") == []
-    assert not any(map(is_alive, workers(tmp_path / "system")))
+    assert "3 workers died while gardener@10d#0 was fed" in err
+    events = list(read_events(tmp_path / "run" / "journal.jsonl"))
+    assert not any(isinstance(event, NotAnswered) for event in events)
+    asked = {event.trial.checkpoint for event in events if isinstance(event, Answered)}
+    assert asked == {"3d", "5d"}
 
 
 SLOW = "time.sleep(0.05)"

@@ -34,6 +34,7 @@ from recall_bench.core.errors import (
     NotAnAnswer,
     NotOffered,
     SystemBusy,
+    SystemDied,
     SystemFault,
     SystemGone,
     SystemStuck,
@@ -264,6 +265,11 @@ class AdapterProcess(Transport):
             raise _ERRORS.get(fault.kind, SystemFault)(fault.message)
         return decode_body(envelope.body, reply, f"the adapter replied to {verb!r}")
 
+    @property
+    def has_died(self) -> bool:
+        """Whether it ended while its memory was open."""
+        return self._session is not None and self._session.has_exited
+
     async def kill(self) -> None:
         """Kill it at once; its folder stays."""
         if self._session is not None:
@@ -366,7 +372,12 @@ class IsolatedMemory(RemoteMemory):
 
     async def answer(self, question: Question) -> Answer | RetrievalReply:
         """The adapter's reply, every field of it."""
-        reply = await self.transport.call(self.build_question(question), RecordReply)
+        try:
+            reply = await self.transport.call(self.build_question(question), RecordReply)
+        except SystemGone as gone:
+            if isinstance(self.transport, AdapterProcess) and self.transport.has_died:
+                raise SystemDied(str(gone)) from gone
+            raise
         record = reply.found if reply.given is None else reply.given
         if record is None:
             raise NotAnAnswer("the adapter's reply holds neither an answer nor passages")

@@ -98,6 +98,11 @@ class CommandSession:
         """Why the session ended; None while it is open."""
         return None if self._ending is None else self._ending()
 
+    @property
+    def has_exited(self) -> bool:
+        """Whether the child has ended, by itself or because we ended it."""
+        return self._waiting.done()
+
     async def ask(self, do: str, body: wire.Request) -> wire.Envelope:
         """The child's reply.
 
