@@ -113,13 +113,13 @@ def test_there_is_no_way_around_it(
 def test_its_end_is_seen_as_without_an_endpoint(
     tmp_path: Path, servers: dict[str, tuple[str, int]]
 ) -> None:
-    from recall_bench.core.errors import SystemGone
+    from recall_bench.core.errors import SystemDied
 
     path = write_adapter(tmp_path, "print('farewell', file=sys.stderr, flush=True)\nos._exit(3)")
-    with pytest.raises(SystemGone, match=r"exit code 3.*farewell"):
+    with pytest.raises(SystemDied, match=r"exit code 3.*farewell"):
         ask(path)
     path = write_adapter(tmp_path, "os.kill(os.getpid(), 9)")
-    with pytest.raises(SystemGone, match="signal 9"):
+    with pytest.raises(SystemDied, match="signal 9"):
         ask(path)
 
 
