@@ -191,6 +191,32 @@ def test_a_judge_that_babbles_gives_no_score(run: Run, tmp_path: Path, body: str
     assert len(events("answered")) == 15
 
 
+@pytest.mark.parametrize("executor", ["local", "processes"])
+def test_a_judge_that_always_fails_is_given_up_and_the_same_command_goes_on(
+    run: Run, tmp_path: Path, executor: str
+) -> None:
+    body = (
+        "import os\n"
+        "    if not os.path.exists('calm'):\n"
+        "        with open('calls', 'a') as calls: calls.write('x')\n"
+        "        raise RuntimeError('tired')\n"
+        "    return {'correctness': 3, 'completeness': 2, 'hallucination': 1}"
+    )
+    chosen = ("--adapter", "none", "--judge", judge(tmp_path, body), "--executor", executor)
+    words = (*chosen, "--repeats", "4", "--no-heatmap-png")
+
+    first = run(*words)
+    assert first.code == 6
+    assert "the judge failed at 8 answers in a row, the last time with: " in first.err
+    assert "RuntimeError: tired; all answers are kept" in first.err
+    assert 8 <= len(events("not_judged")) <= Path("calls").stat().st_size < 20
+
+    (tmp_path / "calm").touch()
+    second = run(*words)
+    assert second.code == 0, second.err
+    assert len(events("answered")) == len(events("judged")) == 60
+
+
 def test_a_judge_that_raises_once_costs_one_verdict_until_the_next_run(
     run: Run, tmp_path: Path
 ) -> None:

@@ -91,8 +91,8 @@ def _report_suite(
     folder: "RunFolder", into: Path | None, beside: tuple[Path, ...], *, as_json: bool
 ) -> None:
     """Print all figures of a behaviour suite, and write its page."""
-    from recall_bench.engine.runs.output_paths import choose_report_folder
     from recall_bench.engine.runs.run_folder import RunFolder
+    from recall_bench.reporting.publication import choose_report_folder
     from recall_bench.reporting.suites.report_text import render_behaviour
     from recall_bench.reporting.suites.scorecard import build_scorecard, write_scorecard
     from recall_bench.reporting.suites.suite_report import build_behaviour_report

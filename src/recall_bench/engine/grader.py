@@ -9,7 +9,7 @@ from anyio.abc import ObjectReceiveStream
 from anyio.lowlevel import checkpoint as yield_turn
 
 from recall_bench.core.errors import BudgetSpent, JudgeFault, JudgeGone, JudgePending
-from recall_bench.core.event import Answered, Judged, NotJudged, OtherVerdict, Paid
+from recall_bench.core.event import Answered, Event, Judged, NotJudged, OtherVerdict, Paid
 from recall_bench.core.plan import Plan
 from recall_bench.core.retry import AnswerCost, Budget, make_postponement
 from recall_bench.core.usage import Usage
@@ -20,6 +20,23 @@ from recall_bench.judging.judge_call import JudgeCall, Judges, run_workers
 
 _YIELD_EVERY = 64
 """Verdicts between two turns of the event loop: a judge that computes never yields by itself."""
+
+
+_MOST_FAILURES = 8
+"""After so many failures of the judge in a row, the rest would most likely fail too."""
+
+
+def count_judge_failures(event: Event, failures: int) -> int:
+    """The failures of the judge in a row, with this event; JudgeGone when they are too many."""
+    match event:
+        case Judged():
+            return 0
+        case NotJudged(fault=fault, message=message) if fault != JudgePending.__name__:
+            if (failures := failures + 1) == _MOST_FAILURES:
+                reason = f"failed at {failures} answers in a row, the last time with: {message}"
+                advice = "all answers are kept: mend the judge, and the same command goes on"
+                raise JudgeGone(f"the judge {reason}; {advice}")
+    return failures
 
 
 class _Ruling(NamedTuple):

@@ -21,6 +21,7 @@ from recall_bench.core.trial_states import ScenarioStates, TrialState, TrialStat
 from recall_bench.core.usage import Usage
 from recall_bench.core.work_unit import WorkUnit, collect_shard_units, list_states
 from recall_bench.engine.components import ComponentFactory, Components, RunContext
+from recall_bench.engine.grader import count_judge_failures
 from recall_bench.engine.runs.journal import JOURNAL, Journal, read_events
 from recall_bench.engine.runs.output_paths import refuse_links
 from recall_bench.engine.runs.run_folder import RunFolder
@@ -94,10 +95,14 @@ class Job:
             self.view = view = self._resume(journal)
             states = view.states
 
+            failures = 0
+
             def record(event: Event) -> None:
+                nonlocal failures
                 journal.append(event)
                 view.note(event, journal.end)
                 observe(event, states)
+                failures = count_judge_failures(event, failures)
 
             context = RunContext(
                 system=self.components.system,

@@ -17,7 +17,7 @@ from recall_bench.core.errors import BenchError, DataError, UsageError
 from recall_bench.core.folders import refuse_other_files
 from recall_bench.core.plan import DatasetCard, build_scenario_card
 from recall_bench.engine.runs.judge_sensitivity import describe_split_answers
-from recall_bench.engine.runs.output_paths import choose_report_folder
+from recall_bench.engine.runs.output_paths import REPORT, refuse_links
 from recall_bench.engine.runs.run_folder import RunFolder
 from recall_bench.engine.runs.summary import Summary, summarise
 from recall_bench.engine.runs.trials import TrialTable
@@ -94,6 +94,14 @@ def publish_report(
         files = (page, figures, *_write_splits(target, folder, report), *heatmaps, *drawn())
     notes = tuple(note for note in (folder.doubt, missing) if note is not None)
     return PublishedReport(report=report, files=files, notes=notes)
+
+
+def choose_report_folder(run: Path, into: Path | None) -> Path:
+    """The folder of a run's report: as given, or in the run folder."""
+    if into is not None:
+        return into
+    refuse_links(run)
+    return run / REPORT
 
 
 def _write_splits(target: Path, folder: RunFolder, report: RunReport) -> tuple[Path, ...]:

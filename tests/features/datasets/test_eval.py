@@ -154,22 +154,12 @@ def test_a_part_switched_off_and_another_are_two_runs(run: Run) -> None:
     assert numbers() == ["run-1", "run-2"]
 
 
-def test_the_hybrid_searches_what_it_made_of_a_history_on_request(run: Run) -> None:
-    shown = run("--adapter", "hybrid", "--mode", "consolidated", "--skip-qa", "--floors")
-
-    assert shown.code == 0, shown.err
-    assert report()["system"]["config"]["consolidate"] == "only"
-    assert report()["asked"]["mode"] == "consolidated"
-    assert report()["controls"][0]["groups"], "the floors are raw"
-
-
-def test_a_system_that_cannot_consolidate_is_not_asked_to(run: Run) -> None:
-    shown = run("--adapter", "bm25", "--mode", "consolidated")
+@pytest.mark.parametrize("system", ["bm25", "hybrid"])
+def test_a_system_that_cannot_consolidate_is_not_asked_to(run: Run, system: str) -> None:
+    shown = run("--adapter", system, "--mode", "consolidated")
 
     assert shown.code == 2
-    assert (
-        "--mode: it is not known how bm25 consolidates; set it with --config, or take" in shown.err
-    )
+    assert f"--mode: it is not known how {system} consolidates; set it with" in shown.err
     assert not Path("recall-runs").exists()
 
 

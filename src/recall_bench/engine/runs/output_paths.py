@@ -120,14 +120,6 @@ def refuse_links(folder: Path) -> None:
             )
 
 
-def choose_report_folder(run: Path, into: Path | None) -> Path:
-    """The folder of a run's report: as given, or in the run folder."""
-    if into is not None:
-        return into
-    refuse_links(run)
-    return run / REPORT
-
-
 def _resolve(path: Path) -> Path:
     try:
         return path.resolve()

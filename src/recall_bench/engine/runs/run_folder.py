@@ -220,12 +220,9 @@ class RunFolder:
     @property
     def doubt(self) -> str | None:
         """Why changes of the journal would go unnoticed; None if they would not."""
-        if self.is_chained:
-            return None
-        return (
-            f"{self.path / JOURNAL} has no checksums, so a line that was changed cannot be "
-            f"noticed; recall-bench verify {self.path} derives the run again"
-        )
+        problem = f"{self.path / JOURNAL} has no checksums, so changed lines are not noticed"
+        advice = f"recall-bench verify {self.path} derives the run again"
+        return None if self.is_chained else f"{problem}; {advice}"
 
     @property
     def active_s(self) -> float:

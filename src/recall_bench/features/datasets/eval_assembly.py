@@ -52,7 +52,6 @@ _LEFT_BEHIND = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, JOURNAL)
 """Every file of a run in its folder; the journal last, for it is the run."""
 
 _CONSOLIDATED: Mapping[str, tuple[str, object]] = {
-    **dict.fromkeys(list_built_ins_with("consolidate"), ("consolidate", "only")),
     "hebb-mind": ("consolidated", True),
 }
 """By system, the setting that has it search what it made of a history."""

@@ -97,6 +97,8 @@ class _EvalPage:
             yield f"**These figures are {report.validity}: {report.reason}.**"
         if report.judges is not None:
             yield f"Judges: {describe_range(report.judges)}."
+        if summaries := _describe_summaries(report):
+            yield f"Of the passages, {summaries}: the retrieval figures are of the rest."
 
     def _list_headline(self) -> list[str]:
         return [name for name in self._report.headline if name in self._figures]
@@ -432,10 +434,15 @@ def _format_delivery(report: EvalReport) -> str:
         words += f"; {format_number(100 * service.traced, 0)}% traced to a session"
     if service.traced_to_turn is not None:
         words += f", {format_number(100 * service.traced_to_turn, 0)}% to turns"
-    if service.summaries:
-        share = format_number(100 * service.summaries, 0)
-        words += f"; {share}% are summaries, which count for no session"
+    if summaries := _describe_summaries(report):
+        words += f"; {summaries}"
     return words
+
+
+def _describe_summaries(report: EvalReport) -> str | None:
+    share = report.service.summaries
+    number = format_number(100 * (share or 0), 0)
+    return f"{number}% are summaries, which count for no session" if share else None
 
 
 def _render_table(head: Sequence[str], rows: Sequence[_Row]) -> str:

@@ -58,13 +58,6 @@ def test_a_mode_is_a_word_and_not_ignored(data: Path) -> None:
     with pytest.raises(UsageError, match="it is not known how bm25 consolidates"):
         recall_bench.evaluate("locomo", data=data, adapter="bm25", mode="consolidated")
 
-    found = recall_bench.evaluate(
-        "locomo", data=data, adapter="hybrid", mode="consolidated", skip_qa=True, floors=False
-    )
-
-    assert found.report is not None
-    assert found.report.system.config["consolidate"] == "only"
-
 
 def test_an_unknown_mode_is_refused(data: Path) -> None:
     with pytest.raises(

@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.core.memory import SystemCard
 from recall_bench.features.datasets.eval_groups import ALL, EvalCounts, EvalEstimate, EvalGroup
-from recall_bench.features.datasets.eval_page import render_page
+from recall_bench.features.datasets.eval_page import render_page, render_summary
 from recall_bench.features.datasets.eval_report import EvalReport
 from tests.features.datasets.evaluation.eval_datasets import (
     PAINTED,
@@ -118,6 +118,14 @@ def test_a_bar_or_a_new_line_in_a_setting_tears_no_table(report: EvalReport) -> 
     for table in tables(page):
         assert len({len(row) for row in table}) == 1, table
     assert table_with(page, "its settings")["its settings"] == ["pattern=x\\|y, text=l1 l2"]
+
+
+def test_the_screen_says_that_summaries_count_for_no_session(report: EvalReport) -> None:
+    service = report.service.replace(summaries=1.0)
+    shown = " ".join(render_summary(report.replace(service=service)).split())
+
+    assert "100% are summaries, which count for no session" in shown
+    assert "summaries" not in render_summary(report)
 
 
 def test_rankings_stand_above_random_bm25_and_the_best_possible(report: EvalReport) -> None:
