@@ -164,6 +164,14 @@ class Snapshots(Protocol):
 
 
 @runtime_checkable
+class CopySnapshots(Protocol):
+    """Snapshots that are memories themselves, so that the last use of one needs no copy."""
+
+    async def open_last(self, token: str) -> Memory:
+        """Open the saved state itself, and drop the token."""
+
+
+@runtime_checkable
 class PortableSnapshots(Protocol):
     """Snapshots that can be opened in another process, on this machine or another."""
 

@@ -20,7 +20,7 @@ from recall_bench.core.errors import (
     SystemTimeout,
     UsageError,
 )
-from recall_bench.core.memory import AttestingMemory, Memory, Snapshots
+from recall_bench.core.memory import AttestingMemory, CopySnapshots, Memory, Snapshots
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.core.trial_states import ScenarioStates
@@ -231,22 +231,28 @@ async def ask_copies(
     run: ScenarioRun, rounds: Sequence[OpenTrials], snapshots: Snapshots, token: str
 ) -> None:
     """Ask each round of one checkpoint on a copy of the snapshot, then drop the snapshot."""
+    open_last = snapshots.open_last if isinstance(snapshots, CopySnapshots) else None
     for trials in rounds:
-        copy = partial(_open_copy, run, trials.point, snapshots, token)
+        copy = partial(_open_copy, run, trials.point, partial(snapshots.open, token))
+        first, again = copy, copy
+        if open_last is not None and trials is rounds[-1]:
+            # Nothing is left of the snapshot then, should the memory have to be replaced.
+            first = partial(_open_copy, run, trials.point, partial(open_last, token))
+            again = partial(_feed_new_memory, run, trials.point)
         with record_fault(run):
-            slot = MemorySlot(await copy(), copy)
+            slot = MemorySlot(await first(), again)
             async with close_after(run, trials.point, slot):
                 await ask_checkpoint(run, trials, slot)
-    await release(partial(snapshots.drop, token), run, rounds[-1].point)
+    if open_last is None:
+        await release(partial(snapshots.drop, token), run, rounds[-1].point)
 
 
 async def _open_copy(
-    run: ScenarioRun, point: CheckpointPlan, snapshots: Snapshots, token: str
+    run: ScenarioRun, point: CheckpointPlan, open_copy: Callable[[], Awaitable[Memory]]
 ) -> Memory:
-    """Open a copy of the snapshot; feed a new memory if it cannot be copied any more."""
+    """Open a copy of a snapshot; feed a new memory if it cannot be copied any more."""
     try:
-        copy = partial(snapshots.open, token)
-        return await call_in_time("snapshot", copy, run=run, point=point)
+        return await call_in_time("snapshot", open_copy, run=run, point=point)
     except NotOffered as refusal:
         run.record(make_failure("snapshot", refusal, run, point))
         return await _feed_new_memory(run, point)

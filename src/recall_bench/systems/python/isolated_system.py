@@ -54,13 +54,14 @@ from recall_bench.core.memory import Answer, Memory, Offer, RetrievalReply
 from recall_bench.core.process_copies import CopyChannel, can_copy
 from recall_bench.core.scenario import Question
 from recall_bench.core.settings import Settings
+from recall_bench.systems.folder_snapshots import FolderSnapshots
 from recall_bench.systems.python.adapter_launch import AdapterLaunch
 from recall_bench.systems.python.adapter_process import EXCHANGE, AdapterHealth, RecordReply
 from recall_bench.systems.python.main_thread import CANCEL_SIGNAL
 from recall_bench.systems.python.system import serialise_config
 from recall_bench.systems.python.worker_thread import GRACE_S
 from recall_bench.systems.servers.stdio_server import CANCEL, CancelRequest
-from recall_bench.systems.snapshots import CopiedSnapshots, FolderSnapshots
+from recall_bench.systems.snapshots import CopiedSnapshots
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.child_sandbox import PACKAGES, list_hidden, list_opened
 from recall_bench.systems.transports.command_system import RETRY_HINT, CommandSession, decode_body
@@ -223,24 +224,29 @@ class AdapterProcess(Transport):
         self._session = _AdapterSession(child, self._launch.name, stderr=_ForwardedStderr())
 
     def find_copy_obstacle(self) -> str | None:
-        """Why a copy of it would share something with it, or lack something; None if it is safe.
-
-        Its folder may hold no file: the copy has the same one.
-        """
+        """Why a copy of it would share something with it, or lack something; None if it is safe."""
         if self._channel is None:
             return "this system cannot copy a process that is confined without a network"
-        if any(not path.is_dir() for path in self._private.rglob("*")):
-            return "it has written files"
-        return self._channel.find_obstacle()
+        return self.find_files() or self._channel.find_obstacle()
 
-    async def copy(self) -> "AdapterProcess":
-        """A process in its present state; NotOffered if that is not safe."""
-        obstacle = self.find_copy_obstacle()
-        if obstacle is not None or self._channel is None:
+    def find_files(self) -> str | None:
+        """Whether its folder, which its copies have too, holds files; None if it does not."""
+        has_files = any(not path.is_dir() for path in self._private.rglob("*"))
+        return "it has written files" if has_files else None
+
+    def refuse_copy(self, obstacle: str | None) -> None:
+        """NotOffered if there is something that a copy would share with it."""
+        if obstacle is not None:
             raise NotOffered(
                 f"{self._launch.name} cannot be copied ({obstacle}); checkpoints from here on are "
                 "asked of new memories"
             )
+
+    async def copy(self) -> "AdapterProcess":
+        """A process in its present state; NotOffered if that is not safe."""
+        self.refuse_copy(self.find_copy_obstacle())
+        if self._channel is None:
+            raise AssertionError("a process without a channel has an obstacle")
         copy = await self._channel.copy()
         return AdapterProcess(self._launch, self._private, copy=copy)
 
@@ -397,14 +403,14 @@ class IsolatedSystem(DeclaredSystem):
         super().__init__(health, where=launch.name, config=serialise_config(launch.config))
         self.card = self.card.replace(isolation=launch.isolation)
         self._folders = folders
-        self.snapshots: IsolatedSnapshots | CopiedSnapshots[IsolatedMemory] | None = None
+        self.snapshots: IsolatedSnapshots | ProcessCopies | None = None
         self.copy_obstacle = copy_obstacle
         """Why processes of this adapter are not copied; None if they can be."""
         self.feeds_freely = not health.snapshots and copy_obstacle is None
         if health.snapshots:
             self.snapshots = IsolatedSnapshots(self)
         elif self.feeds_freely:
-            self.snapshots = CopiedSnapshots(IsolatedMemory, self._copy_memory)
+            self.snapshots = ProcessCopies(IsolatedMemory, self._copy_memory)
         self._launch = launch
         self._processes: set[AdapterProcess] = set()
         # For callers that only look at the card.
@@ -474,6 +480,16 @@ def find_process(memory: Memory) -> tuple[AdapterProcess, str]:
     if isinstance(memory, RemoteMemory) and isinstance(memory.transport, AdapterProcess):
         return memory.transport, memory.name
     raise UsageError(f"a {type(memory).__name__} is not a memory of this system")
+
+
+class ProcessCopies(CopiedSnapshots[IsolatedMemory]):
+    """Copies of a memory's process."""
+
+    async def open_last(self, token: str) -> IsolatedMemory:
+        """The saved process itself; NotOffered if other copies left files for it."""
+        process, _ = find_process(self.get_saved(token))
+        process.refuse_copy(process.find_files())
+        return await super().open_last(token)
 
 
 class IsolatedSnapshots(FolderSnapshots):

@@ -30,9 +30,9 @@ from recall_bench.core.memory import Memory
 from recall_bench.core.record import Record
 from recall_bench.core.untrusted_json import decode_untrusted_json
 from recall_bench.core.user_code import describe_error
+from recall_bench.systems.folder_snapshots import FolderSnapshots
 from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.python_memory import MemoryBuilder, PythonMemory
-from recall_bench.systems.snapshots import FolderSnapshots
 
 
 def choose_snapshot_method(adapter: Adapter, *, keeps_files: bool) -> "SnapshotMethod | None":
