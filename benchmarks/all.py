@@ -119,7 +119,7 @@ def check_judging() -> Iterator[Claim]:
 
     The history and the questions are read before; 14 times is 1,500 a second here.
     """
-    scenario = recall_bench.load_persona(PERSONA, edition=1)
+    scenario = recall_bench.load_persona(PERSONA, arcs="arcs-1000d.yaml", edition=2)
     items = build_audit_set(scenario, seed=1, per_class=100)
     cost = judging.measure_verdicts(scenario, [item.make_exhibit() for item in items])
     yield Claim(

@@ -3,7 +3,9 @@
 python benchmarks/built_ins.py                       the embedded persona of thirty days
 python benchmarks/built_ins.py written               the written editions of all shipped personas
 python benchmarks/built_ins.py dialogues             the same days as dialogues
-python benchmarks/built_ins.py lives                 the 1,000 days of all shipped personas
+python benchmarks/built_ins.py thousand              the written 1,000 days, of two personas
+python benchmarks/built_ins.py half                  the half-years of these two
+python benchmarks/built_ins.py lives                 the simulated 1,000 days of all shipped personas
 python benchmarks/built_ins.py DATA 30d 60d 90d …    another data folder, these checkpoints
 """
 
@@ -18,22 +20,26 @@ from recall_bench.engine.runs.estimates import RunEstimates
 from recall_bench.features.personas.simulator.trades import load_trades
 from recall_bench.metrics.estimate import Estimate
 from recall_bench.metrics.marks import TrialTally
+from recall_bench.stories.drawn import SHIPPED_SIMULATION
 from recall_bench.stories.persona_files import DEFAULT_ARCS
-from recall_bench.stories.shipped import SAMPLE
+from recall_bench.stories.shipped import DEMO, SAMPLE
 
 SYSTEMS = "none random placebo recency vector full-context bm25 hybrid gold-passages oracle".split()
 
 SHIPPED: dict[str, dict[str, Any]] = {
     "written": {},
     "dialogues": {"ingest": "conversations"},
-    "lives": {"arcs": DEFAULT_ARCS},
+    "thousand": {"personas": DEMO, "arcs": DEFAULT_ARCS},
+    "half": {"personas": DEMO},
+    "lives": {"arcs": DEFAULT_ARCS, "edition": SHIPPED_SIMULATION},
 }
 """The editions of the shipped personas, and the settings that choose them."""
 
 
 def main(what: str, ranges: tuple[str, ...]) -> None:
     is_shipped = what == SAMPLE or what in SHIPPED
-    personas = load_trades() if what in SHIPPED else (SAMPLE,)
+    settings = {"personas": load_trades(), **SHIPPED[what]} if what in SHIPPED else {}
+    personas = settings.pop("personas", (SAMPLE,))
     print(
         "| system | score of 100 | of the way | first checkpoint | last | invented | leaked "
         "| ms an answer |"
@@ -50,7 +56,7 @@ def main(what: str, ranges: tuple[str, ...]) -> None:
                 groups_enabled=is_shipped,
                 into=Path(scratch, "run"),
                 heatmap_png=False,
-                **SHIPPED.get(what, {}),
+                **settings,
             )
             summary, found = result.summary, RunEstimates.get(result.folder).estimate_range()
             leak_share = summary.boundary.leaks.share

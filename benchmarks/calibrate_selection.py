@@ -3,7 +3,7 @@
     python benchmarks/calibrate_selection.py locomo10.json
 
 There are two kinds of folders. In one a memory is what the simulated log of a shipped persona (its
-first edition, 1,000 days) says about one thread, sixty threads a folder, and the questions about them
+simulated edition, 1,000 days) says about one thread, sixty threads a folder, and the questions about them
 are the prompts. In the other a memory is a session of a LoCoMo chat. A prompt is one, two or three of
 the questions and expects the memories of all of them; half of the prompts have a sentence before or
 after that asks nothing. Prompts that expect no memory are questions about other threads or chats, and
@@ -125,7 +125,7 @@ class MemoryFolder:
 def build_note_folders() -> Iterator[MemoryFolder]:
     """Folders of each shipped persona's log, a memory for each thread."""
     for persona in load_trades():
-        memories, questions = _read_threads(unpack_story(persona, DEFAULT_ARCS, edition=1))
+        memories, questions = _read_threads(unpack_story(persona, DEFAULT_ARCS, edition=2))
         names = sorted(memories)
         random.Random(1).shuffle(names)
         for start in range(0, len(names) - FOLDER_SIZE + 1, FOLDER_SIZE):

@@ -116,7 +116,7 @@ def digest_runs(work: Path, built_ins: list[str]) -> Iterator[tuple[str, str]]:
         ):
             folder = work / f"{name}-{label}"
             text = call(
-                "run", "--adapter", name, "--personas", *personas, "--edition", 1, "--ranges", *ranges,
+                "run", "--adapter", name, "--personas", *personas, "--ranges", *ranges,
                 "--groups-enabled", "--into", folder,
             )  # fmt: skip
             yield f"run {name} {label} journal", digest_journal(folder)

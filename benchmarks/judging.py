@@ -113,7 +113,8 @@ def print_verdicts(name: str, cost: VerdictCost) -> None:
 
 def sweep(persona: str, judge: str, into: Path) -> float:
     """The processor time of a whole run."""
-    command = [sys.executable, "-m", "recall_bench", "run", "--personas", persona, "--edition", "1"]
+    command = [sys.executable, "-m", "recall_bench", "run", "--personas", persona]
+    command += ["--arcs", "arcs-1000d.yaml", "--edition", "2"]
     command += ["--judge", judge, "--groups-enabled", "--into", str(into), "--no-heatmap-png"]
     before = os.times()
     subprocess.run(command, check=True, capture_output=True)
@@ -133,7 +134,7 @@ def main() -> None:
     parser.add_argument("--no-sweep", action="store_true", help="time verdicts only")
     options = parser.parse_args()
 
-    scenario = recall_bench.load_persona(options.persona, edition=1)
+    scenario = recall_bench.load_persona(options.persona, arcs="arcs-1000d.yaml", edition=2)
     items = build_audit_set(scenario, seed=1, per_class=100)
     exhibits = [item.make_exhibit() for item in items]
     print_verdicts(f"audit set of {options.persona}", measure_verdicts(scenario, exhibits))

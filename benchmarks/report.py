@@ -42,7 +42,8 @@ def make(folder: Path) -> None:
     """The run to report on."""
     finished = recall_bench.run(
         personas=load_trades(),
-        edition=1,
+        arcs="arcs-1000d.yaml",
+        edition=2,
         adapter="bm25",
         judge=f"{Path(__file__).resolve()}:judge",
         ranges=("every:7",),

@@ -198,7 +198,9 @@ def print_tables(
     costs: Costs, worker_counts: Sequence[int], lifecycles: Sequence[str], copies: int
 ) -> None:
     """Print a table for each lifecycle, a row for each number of workers."""
-    settings = Settings(adapter="none", personas=PERSONAS, edition=1, ranges=("every:7",))
+    settings = Settings(
+        adapter="none", personas=PERSONAS, arcs="arcs-1000d.yaml", edition=2, ranges=("every:7",)
+    )
     plans = plan_units(settings, lifecycles, copies)
     for lifecycle, plan in zip(lifecycles, plans, strict=True):
         questions = sum(unit.questions for unit in plan)

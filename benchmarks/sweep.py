@@ -34,7 +34,7 @@ class SweepCost:
 def sweep(persona: str, step: int, adapter: str, judge: str, into: Path) -> SweepCost:
     """Run the command in a process of its own."""
     command = [sys.executable, "-m", "recall_bench", "run", "--personas", persona]
-    command += ["--edition", "1", "--arcs", "arcs-1000d.yaml", "--ranges", f"every:{step}"]
+    command += ["--edition", "2", "--arcs", "arcs-1000d.yaml", "--ranges", f"every:{step}"]
     command += ["--adapter", adapter, "--judge", judge, "--groups-enabled", "--quiet"]
     command += ["--into", str(into), "--no-heatmap-png"]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)

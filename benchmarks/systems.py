@@ -129,7 +129,8 @@ def measure_personas(name: str, work: Path) -> Figures:
         done = recall_bench.run(
             adapter=find_target(name),
             personas=PERSONAS,
-            edition=1,
+            arcs="arcs-1000d.yaml",
+            edition=2,
             ranges=RANGES,
             groups_enabled=True,
             reader="extractive",

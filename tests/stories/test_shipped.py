@@ -93,8 +93,7 @@ def test_the_usual_story_is_the_shortest_of_the_newest_edition() -> None:
     persona = load_catalogue()["er-physician"]
 
     assert persona.choose_story() == persona.choose_story("arcs-180d.yaml", 4)
-    assert persona.choose_story(edition=1).arcs == "arcs-1000d.yaml"
-    with pytest.raises(UsageError, match=r"no arcs-9d\.yaml; it has arcs-180d\.yaml, arcs-1000d"):
+    with pytest.raises(UsageError, match=r"no arcs-9d\.yaml; it has arcs-1000d\.yaml, arcs-180d"):
         persona.choose_story("arcs-9d.yaml")
     with pytest.raises(UsageError, match="has no edition 1"):
         load_catalogue()["bakery-de"].choose_story(edition=1)

@@ -132,7 +132,7 @@ class Settings:
     ] = ()
     edition: Annotated[
         int | None,
-        Help("The edition of a shipped story: 1 or 2", "the newest", is_run_key=False),
+        Help("The edition of a shipped story: 1, 2 or 4", "the newest", is_run_key=False),
     ] = None
     arcs: Annotated[
         str | None,

@@ -34,7 +34,9 @@ BuildProgress = Callable[[str, int], AbstractContextManager[Callable[[int], None
 SIMULATED_EDITION = 3
 """The edition of stories that the simulator draws: another one for whatever changes a draw."""
 FIRST_EDITION = 1
-"""The first edition as released, of which the simulator has the trades."""
+"""The first edition as released, of two of these trades."""
+SHIPPED_SIMULATION = 2
+"""The edition of the shipped 1,000 days that are simulated, of the trades that seeds draw."""
 USUAL_ARCS = "arcs-180d.yaml"
 
 KEPT_DAYS = 7
@@ -54,7 +56,7 @@ def list_drawable() -> tuple[str, ...]:
     return tuple(
         name
         for name, persona in load_catalogue().items()
-        if DEFAULT_ARCS in persona.list_stories(FIRST_EDITION)
+        if DEFAULT_ARCS in persona.list_stories(SHIPPED_SIMULATION)
     )
 
 

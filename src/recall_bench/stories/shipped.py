@@ -20,7 +20,7 @@ from recall_bench.core.errors import DISK_FULL, CorpusMismatch, JournalLost, Usa
 from recall_bench.core.folders import digest_file, find_cache_folder, make_cache_folder
 from recall_bench.core.plain_text import suggest_or_list
 from recall_bench.core.record import Record
-from recall_bench.stories.persona_files import DEFAULT_ARCS, parse_story_days
+from recall_bench.stories.persona_files import parse_story_days
 
 SAMPLE = "harbour-office"
 """The sample persona of thirty days."""
@@ -62,15 +62,10 @@ class ShippedPersona(Record, frozen=True, kw_only=True):
         return stories
 
     def choose_story(self, arcs: str | None = None, edition: int | None = None) -> ShippedStory:
-        """The named story, else the shortest; UsageError if there is none.
-
-        Of the first edition, the story of 1,000 days was the usual one.
-        """
+        """The named story, else the shortest; UsageError if there is none."""
         stories = self.list_stories(edition)
         if not stories:
             raise UsageError(f"--edition: {self.id} has no edition {edition}; leave --edition out")
-        if arcs is None and edition == 1 and DEFAULT_ARCS in stories:
-            return stories[DEFAULT_ARCS]
         if arcs is None:
             return min(stories.values(), key=lambda story: parse_story_days(story.arcs) or 0)
         if arcs not in stories:

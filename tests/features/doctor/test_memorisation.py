@@ -110,6 +110,11 @@ def test_personas_that_no_seed_can_draw_are_named(invoke: Invoke) -> None:
     assert shown.code == 2
     assert "written by hand" in shown.err
 
+    shown = invoke("doctor", "bm25", "--memorisation", "-p", "financial-advisor")
+
+    assert shown.code == 2
+    assert "no simulated story of financial-advisor was released" in shown.err
+
 
 def test_the_story_of_an_examination_follows_its_seed(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ from recall_bench.core.memory import UNDECLARED
 from recall_bench.core.settings import Settings
 from recall_bench.stories.drawn import FIRST_EDITION, choose_drawn_stories
 from recall_bench.stories.persona_files import DEFAULT_ARCS
+from recall_bench.stories.shipped import DEMO, find_persona
 
 if TYPE_CHECKING:
     from recall_bench.core.diagnosis import Diagnosis
@@ -101,6 +102,12 @@ def doctor_command(
         )
         # Before anything runs: these have to be stories that seeds draw.
         choose_drawn_stories(replace(settings, edition=None))
+        for name in personas:
+            if FIRST_EDITION not in {story.edition for story in find_persona(name).stories}:
+                raise UsageError(
+                    f"--personas: no simulated story of {name} was released; name "
+                    f"{' or '.join(DEMO)}"
+                )
         earlier_seeds = _list_kept_seeds(into)
         seeds = [
             *earlier_seeds,
