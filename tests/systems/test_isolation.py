@@ -1,8 +1,10 @@
 """A Python adapter that cheats gains nothing: it is alone with its days and its questions."""
 
 import datetime
+import errno
 import json
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -312,6 +314,27 @@ def test_it_has_no_network(tmp_path: Path) -> None:
     found = try_all(tmp_path / "cheat", cheats)
 
     assert [name for name, said in found.items() if "Permission denied" not in said] == []
+
+
+@needs_sandbox
+@pytest.mark.parametrize("allow_network", [False, True])
+def test_it_shares_no_memory_semaphore_queue_or_key(tmp_path: Path, *, allow_network: bool) -> None:
+    """They outlive a process: the next memory would find what this one left there."""
+    libc = "__import__('ctypes').CDLL(None, use_errno=True)"
+    calls = {
+        "memory": "shmget(4711, 4096, 0o1600)",
+        "semaphore": "semget(4711, 1, 0o1600)",
+        "queue": "msgget(4711, 0o1600)",
+        "posix queue": "mq_open(b'/recall', 0o102, 0o600, None)",
+        "key": f"syscall({sandbox._SYSTEM_CALLS[platform.machine()]['keyctl']}, 0, -3, 1)",
+    }
+    cheats = {
+        name: f"({libc}.{call}, __import__('ctypes').get_errno())" for name, call in calls.items()
+    }
+
+    found = try_all(tmp_path / "cheat", cheats, allow_network=allow_network)
+
+    assert found == dict.fromkeys(calls, f"(-1, {errno.EACCES})")
 
 
 @needs_sandbox

@@ -1,8 +1,9 @@
 """Confines this process on Linux: the files it may open, and whether it has a network.
 
 Landlock limits files, signals, tracing of other processes and the ports of connections; a seccomp
-filter limits sockets. Both need no privileges, hold for every program that this process starts, and
-cannot be taken back. Where the kernel lacks either, `is_available` says so and nothing is confined.
+filter limits sockets, and refuses what System V shares. Both need no privileges, hold for every
+program that this process starts, and cannot be taken back. Where the kernel lacks either,
+`is_available` says so and nothing is confined.
 
 Landlock knows ports and no hosts: what may connect to the port of a model endpoint may connect to
 that port of any host.
@@ -58,12 +59,32 @@ _NO_NEW_PRIVILEGES, _SET_SECCOMP, _GET_SECCOMP, _FILTER_MODE = 38, 22, 21, 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
 _MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """The number of each machine in filters."""
-_CALLS = ("socket", "bind", "listen", "sendto", "sendmsg", "sendmmsg", "io_uring_setup")
+_SHARING_CALLS = (
+    *("shmget", "shmat", "semget", "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv"),
+    *("mq_open", "add_key", "request_key", "keyctl"),
+)
+"""Shared memory, semaphores, queues and keys: they outlive a process, and no folder holds them."""
+_CALLS = (
+    *("socket", "bind", "listen", "sendto", "sendmsg", "sendmmsg", "io_uring_setup"),
+    *_SHARING_CALLS,
+)
 _SYSTEM_CALLS = {
     machine: dict(zip(_CALLS, numbers, strict=True))
     for machine, numbers in (
-        ("x86_64", (41, 49, 50, 44, 46, 307, 425)),
-        ("aarch64", (198, 200, 201, 206, 211, 269, 425)),
+        (
+            "x86_64",
+            (
+                *(41, 49, 50, 44, 46, 307, 425),
+                *(29, 30, 64, 65, 66, 220, 68, 69, 70, 240, 248, 249, 250),
+            ),
+        ),
+        (
+            "aarch64",
+            (
+                *(198, 200, 201, 206, 211, 269, 425),
+                *(194, 196, 190, 193, 191, 192, 186, 189, 188, 180, 217, 218, 219),
+            ),
+        ),
     )
 }
 _X32_CALLS = 0x40000000
@@ -146,8 +167,8 @@ def confine_process(policy: SandboxPolicy) -> None:
     libc = load_libc()
     _check(libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "no new privileges")
     _apply_landlock(libc, policy)
-    if not policy.network:
-        _limit_sockets(libc, _ONLY_TCP_CLIENTS if policy.ports else _NO_SOCKETS)
+    sockets = () if policy.network else _ONLY_TCP_CLIENTS if policy.ports else _NO_SOCKETS
+    _limit_calls(libc, (*_NO_SHARING, *sockets))
 
 
 class _RulesetHead(ctypes.Structure):
@@ -242,6 +263,7 @@ class _FilterRule(NamedTuple):
 _ALL_BITS, _KIND_BITS = 0xFFFFFFFF, 0xF
 _FAST_OPEN = 0x20000000
 """A flag that connects a socket by sending."""
+_NO_SHARING = tuple(_FilterRule(call, _REFUSE) for call in _SHARING_CALLS)
 _NO_SOCKETS = (_FilterRule("socket", _REFUSE), _FilterRule("io_uring_setup", _REFUSE))
 _ONLY_TCP_CLIENTS = (
     *(
@@ -266,7 +288,7 @@ _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 _CALL_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 
-def _limit_sockets(libc: ctypes.CDLL, rules: Iterable[_FilterRule]) -> None:
+def _limit_calls(libc: ctypes.CDLL, rules: Iterable[_FilterRule]) -> None:
     """Apply the first rule that fits a system call; other calls are allowed."""
     calls = _SYSTEM_CALLS[platform.machine()]
     steps = [
