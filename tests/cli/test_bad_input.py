@@ -176,6 +176,8 @@ OPTIONS = {
     "ranges of no word": (("--ranges",), "--ranges"),
     "too many repeats": (("--repeats", "10000000000"), "--repeats"),
     "no folder": (("--into", ""), "--into"),
+    "personas by commas": (("--personas", "a,b"), "has no persona 'a' or 'b'"),
+    "two kinds of JSON": (("--json", "--heatmap"), "--json and --heatmap both print JSON"),
     "two files in one": (("--json-out", "a", "--question-log", "a"), "--question-log: a is taken"),
     "a log over the journal": (("--into", "q", "--progress-jsonl", "q/journal.jsonl"), "journal"),
     "a result over the picture": (("--into", "q", "--json-out", "q/heatmap.png"), "heatmap.png"),
@@ -194,6 +196,16 @@ def test_a_bad_option_is_one_sentence_and_exit_2(
     assert named in shown.err
     assert len(shown.err.splitlines()) == 1
     assert {path.name for path in Path().iterdir()} == {"data"}
+
+
+@pytest.mark.parametrize("flag", ["--data", "--into", "--adapter", "--profile"])
+def test_a_name_that_no_file_can_have_is_one_sentence(
+    invoke: Invoke, data: Path, flag: str
+) -> None:
+    shown = invoke("run", "--data", data, "--adapter", "bm25", flag, "x" * 300)
+
+    assert shown.code == 2
+    assert "too long for the name of a file" in shown.err
 
 
 PROFILES = {

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from errno import ENAMETOOLONG
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -202,6 +203,9 @@ def _run_command() -> NoReturn:
         _print_error("the disk behind standard output is full; free space or redirect it")
         sys.exit(1)
     except (OSError, BaseExceptionGroup) as error:
+        if isinstance(error, OSError) and error.errno == ENAMETOOLONG:
+            _print_error(f"{str(error.filename)[:60]}…: is too long for the name of a file")
+            sys.exit(2)
         if (full := find_full_disk(error)) is None:
             raise
         place = f"{full.filename}: " if full.filename else ""

@@ -30,7 +30,7 @@ from recall_bench.cli.options import (
     resolve_file_settings,
     setting_options,
 )
-from recall_bench.core.errors import BenchError, ReplyPending
+from recall_bench.core.errors import BenchError, ReplyPending, UsageError
 from recall_bench.core.plain_text import LABEL, clean_text, format_quantity
 from recall_bench.core.plan import Ingest
 from recall_bench.core.tool_call import LOOP_PREFIX
@@ -104,6 +104,8 @@ def run_command(
     from recall_bench.cli.console import show_build
     from recall_bench.engine.assembly import assemble
 
+    if as_json and as_grid:
+        raise UsageError("--json and --heatmap both print JSON; leave one of them out")
     if no_heatmap_png:
         flags["heatmap_png"] = False
     settings = read_flags(profile, resolve_file_settings(flags))

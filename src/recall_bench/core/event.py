@@ -73,7 +73,6 @@ MarkTriple = tuple[
     Annotated[int, msgspec.Meta(ge=0, le=SCALES["completeness"])],
     Annotated[int, msgspec.Meta(ge=0, le=SCALES["grounded"])],
 ]
-"""Correctness, completeness and grounding."""
 """Correctness, completeness and groundedness."""
 
 

@@ -127,11 +127,11 @@ def parse_profile(path: Path) -> Profile:
 
     require_file(path, "--profile")
     raw = load_yaml(path)
-    if not isinstance(raw, dict):
+    if raw is not None and not isinstance(raw, dict):
         raise UsageError(f"{path}: a profile must be a mapping with sections {_list_keys(Profile)}")
-    _refuse_unknown(raw, Profile, str(path))
+    _refuse_unknown(raw or {}, Profile, str(path))
     try:
-        profile = msgspec.convert(raw, Profile)
+        profile = msgspec.convert(raw or {}, Profile)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {_describe_error(error)}") from error
     if profile.env is not None and profile.env.file is not None:

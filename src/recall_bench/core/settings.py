@@ -572,6 +572,8 @@ def apply_overrides(settings: Settings, given: Mapping[str, Any]) -> Settings:
             raise UsageError(f"there is no setting {name!r}; {hint}")
         if value is not None or settings_known[name].is_optional:
             converted[name] = _convert(settings_known[name], value)
+    if personas := converted.get("personas"):
+        converted["personas"] = tuple(name for word in personas for name in word.split(","))
     return replace(settings, **converted)
 
 

@@ -181,7 +181,7 @@ async def test_a_refused_connection_counts_as_busy_with_the_reason() -> None:
     with OpenAIServer([]) as server:
         deserted = server.base_url
 
-    with pytest.raises(ModelBusy, match=r"the connection failed: .*(refused|[Cc]onnect)"):
+    with pytest.raises(ModelBusy, match="the connection failed: Connection refused"):
         await ask(f"openai:m;{deserted}")
 
 

@@ -17,7 +17,6 @@ LABELS = "labels.jsonl"
 """The labels that people gave in the explorer."""
 PICTURES = ("heatmap.png", "heatmap.svg")
 REPORT = "report"
-"""The folder of what `report` writes."""
 RESULT_FILES = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, LABELS, REPORT)
 """What stands in a run folder beside the journal."""
 
@@ -114,10 +113,7 @@ def refuse_links(folder: Path) -> None:
     """Refuse a run folder with links where files are written: they would be followed."""
     for path in (*folder.glob("*"), *(folder / REPORT).rglob("*")):
         if path.is_symlink():
-            raise UsageError(
-                f"{path}: is a link, and what is written to a run folder follows none; remove it, "
-                "or choose another folder"
-            )
+            raise UsageError(f"{path}: is a link, and files would be written elsewhere; remove it")
 
 
 def _resolve(path: Path) -> Path:

@@ -220,9 +220,8 @@ class RunFolder:
     @property
     def doubt(self) -> str | None:
         """Why changes of the journal would go unnoticed; None if they would not."""
-        problem = f"{self.path / JOURNAL} has no checksums, so changed lines are not noticed"
-        advice = f"recall-bench verify {self.path} derives the run again"
-        return None if self.is_chained else f"{problem}; {advice}"
+        advice = f"changes are not noticed; recall-bench verify {self.path} derives the run again"
+        return None if self.is_chained else f"{self.path / JOURNAL} has no checksums: {advice}"
 
     @property
     def active_s(self) -> float:

@@ -102,8 +102,9 @@ def _extract_message(error: Exception) -> str:
     if isinstance(error, ModelHTTPError):
         return _extract_body_message(error)
     if isinstance(error, ModelConnectionError):
-        texts = map(str, reversed(_collect_chain(error)))
-        return next((text for text in texts if text), "no reason given")
+        from recall_bench.systems.transports.http_system import explain_transport_error
+
+        return explain_transport_error(error)
     return str(error) or "no reason given"
 
 
