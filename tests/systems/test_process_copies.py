@@ -320,3 +320,25 @@ def test_a_question_that_kills_its_process_is_not_answered_and_the_others_are(
         trial: text for trial, text in whole.items() if trial not in lost
     }
     assert len(lost) < len(whole) / 2
+
+
+def test_what_a_copy_leaves_in_their_folder_never_reaches_an_answer(tmp_path: Path) -> None:
+    """A copy writes down what it is asked, and its original reads that and removes it."""
+    write_persona(tmp_path / "data")
+    path = tmp_path / "leaking.py"
+    path.write_text(
+        "import os\nPLACE = os.path.expanduser('~/asked')\n"
+        "class Adapter:\n    name, version, known = 'leaking', '1', ''\n"
+        "    def setup(self):\n        self.count = 0\n"
+        "    def ingest_day(self, day, content, metadata):\n"
+        "        if os.path.exists(PLACE):\n"
+        "            self.known += open(PLACE).read()\n            os.remove(PLACE)\n"
+        "    def query(self, question):\n"
+        "        if day_has_come(self):\n            open(PLACE, 'a').write(question)\n"
+        "        return f'knew {self.known!r}'\n"
+        "def day_has_come(self):\n    self.count += 1\n    return self.count > 1\n"
+    )
+
+    answers = list_answers(run_story(tmp_path / "run", path, None))
+
+    assert set(answers.values()) == {"knew ''"}

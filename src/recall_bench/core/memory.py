@@ -168,7 +168,7 @@ class CopySnapshots(Protocol):
     """Snapshots that are memories themselves, so that the last use of one needs no copy."""
 
     async def open_last(self, token: str) -> Memory:
-        """Open the saved state itself, and drop the token."""
+        """Open the saved state itself, which cannot be opened again; the token is still dropped."""
 
 
 @runtime_checkable

@@ -183,8 +183,9 @@ async def _resume_memory(run: ScenarioRun, point: CheckpointPlan) -> FedMemory:
 async def _run_forked(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
     """Feed one memory, and ask copies of it at each checkpoint while feeding goes on.
 
-    If the system's spending is metered, feeding waits for the asking. From where the memory cannot
-    be copied any more, it is asked itself, and each later checkpoint and repeat gets a new one.
+    If the system's spending is metered, or copies share files with it, feeding waits for the
+    asking. From where the memory cannot be copied any more, each checkpoint and repeat gets a new
+    one; the first is the memory itself, if no copy of it was asked that may have left it something.
     """
     snapshots = run.system.snapshots
     if snapshots is None:
@@ -198,15 +199,17 @@ async def _run_forked(run: ScenarioRun, rounds: Sequence[OpenTrials]) -> None:
         token = await _feed_and_save(run, fed, snapshots, rounds[0].point)
         for now, later in zip(stages, [*stages[1:], None], strict=True):
             if token is None:
-                stack.pop_all()
-                await _run_fresh(run, rounds[rounds.index(now[0]) :], fed.memory)
+                first = fed.memory if now is stages[0] else None
+                if first is not None:
+                    stack.pop_all()
+                await _run_fresh(run, rounds[rounds.index(now[0]) :], first)
                 return
             ask = partial(ask_copies, run, now, snapshots, token)
             if later is None:
                 await ask()
                 return
             feed = partial(_feed_and_save, run, fed, snapshots, later[0].point)
-            if run.meter is None:
+            if run.meter is None and not getattr(snapshots, "shares_files", False):
                 token = await _run_both(ask, feed)
             else:
                 # The meter cannot tell spending on asking from spending on feeding.
@@ -243,8 +246,7 @@ async def ask_copies(
             slot = MemorySlot(await first(), again)
             async with close_after(run, trials.point, slot):
                 await ask_checkpoint(run, trials, slot)
-    if open_last is None:
-        await release(partial(snapshots.drop, token), run, rounds[-1].point)
+    await release(partial(snapshots.drop, token), run, rounds[-1].point)
 
 
 async def _open_copy(

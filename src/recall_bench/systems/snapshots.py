@@ -31,14 +31,15 @@ class CopiedSnapshots(Generic[M]):
         return await self._copy(self.get_saved(token))
 
     async def open_last(self, token: str) -> M:
-        """The saved state itself; the token is dropped."""
+        """The saved state itself, which cannot be opened again."""
         memory = self.get_saved(token)
         del self._saved[token]
         return memory
 
     async def drop(self, token: str) -> None:
         """Forget a saved state."""
-        await self._saved.pop(token).close()
+        if token in self._saved:
+            await self._saved.pop(token).close()
 
     def keep(self, memory: M) -> str:
         """A token for a memory that nothing else uses."""

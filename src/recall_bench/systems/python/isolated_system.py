@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -148,6 +148,7 @@ class AdapterProcess(Transport):
         self._launch = launch
         self._private = private
         self._is_copy = copy is not None
+        self._has_leaked = False
         self.can_reopen = can_reopen
         """Whether another process can go on with its folder."""
         self._session: CommandSession | None = None
@@ -227,7 +228,13 @@ class AdapterProcess(Transport):
         """Why a copy of it would share something with it, or lack something; None if it is safe."""
         if self._channel is None:
             return "this system cannot copy a process that is confined without a network"
+        if self._has_leaked:
+            return "a copy of it has written files"
         return self.find_files() or self._channel.find_obstacle()
+
+    def note_files(self) -> None:
+        """Never copy it again if there are files now: it may read them from now on."""
+        self._has_leaked = self._has_leaked or self.find_files() is not None
 
     def find_files(self) -> str | None:
         """Whether its folder, which its copies have too, holds files; None if it does not."""
@@ -410,7 +417,7 @@ class IsolatedSystem(DeclaredSystem):
         if health.snapshots:
             self.snapshots = IsolatedSnapshots(self)
         elif self.feeds_freely:
-            self.snapshots = ProcessCopies(IsolatedMemory, self._copy_memory)
+            self.snapshots = ProcessCopies(self._copy_memory)
         self._launch = launch
         self._processes: set[AdapterProcess] = set()
         # For callers that only look at the card.
@@ -483,7 +490,29 @@ def find_process(memory: Memory) -> tuple[AdapterProcess, str]:
 
 
 class ProcessCopies(CopiedSnapshots[IsolatedMemory]):
-    """Copies of a memory's process."""
+    """Copies of a memory's process, which have the same private folder.
+
+    So nothing is fed while a copy is asked, and what was asked is closed before the token is
+    dropped: a file that it left is seen before the original can read it.
+    """
+
+    shares_files = True
+
+    def __init__(self, copy: Callable[[IsolatedMemory], Awaitable[IsolatedMemory]]) -> None:
+        super().__init__(IsolatedMemory, copy)
+        self._originals: dict[str, AdapterProcess] = {}
+
+    async def save(self, memory: Memory) -> str:
+        """A token for an idle copy; NotOffered if the memory cannot be copied safely."""
+        original, _ = find_process(memory)
+        token = await super().save(memory)
+        self._originals[token] = original
+        return token
+
+    async def drop(self, token: str) -> None:
+        """Forget a copy; if copies left files, their original is not copied any more."""
+        self._originals.pop(token).note_files()
+        await super().drop(token)
 
     async def open_last(self, token: str) -> IsolatedMemory:
         """The saved process itself; NotOffered if other copies left files for it."""
