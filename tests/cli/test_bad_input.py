@@ -80,6 +80,7 @@ FAULTS = {
     "misspelt key": (with_question(irelevant_after="5"), 3, "irrelevant_after"),
     "a day missing that a question needs": (without_days(4), 3, "day-0004.md"),
     "the end of the story missing": (without_days(6, 7, 8, 9, 10), 3, "questions.yaml"),
+    "a question after the last day": (with_question(answerable_from="99"), 3, "after the last day"),
     "no day at all": (without_days(*range(1, 11)), 3, "memories-10d"),
     "a day with too few digits": (
         renamed("memories-10d/day-0004.md", "memories-10d/day-4.md"),
@@ -109,6 +110,17 @@ def test_bad_data_is_refused_before_anything_is_asked(
     assert named in shown.err
     assert all(line.startswith("error: ") for line in shown.err.splitlines())
     assert not Path("r", "journal.jsonl").exists()
+
+
+def test_an_empty_epoch_is_said(invoke: Invoke, data: Path) -> None:
+    arcs = data / "gardener" / "arcs-10d.yaml"
+    arcs.write_text(re.sub("epoch:.*", "epoch: null", arcs.read_text()))
+    said = [
+        invoke("lint", "--data", data).out,
+        invoke("run", "--data", data, "--adapter", "none", "--ranges", "5d", "--into", "r").err,
+    ]
+
+    assert all("the epoch is empty, so day 1 is 2024-01-01" in " ".join(s.split()) for s in said)
 
 
 def test_every_problem_of_every_persona_is_listed_at_once(invoke: Invoke, data: Path) -> None:

@@ -11,6 +11,8 @@ from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from recall_bench.core.plan import Ingest, build_scenario_card
 from recall_bench.core.scenario import Scenario
 from recall_bench.features.selection.suite import open_suite
@@ -21,7 +23,7 @@ from tests.features.selection.suites import write_suite
 from tests.fuzz.target import FuzzTarget, Reading, make_file_target, write_files
 from tests.gardener import write_persona
 
-_CHAT = {
+CHAT = {
     "sample_id": "conv-1",
     "conversation": {
         "speaker_a": "Ann",
@@ -209,8 +211,10 @@ def _make_dataset_target(
 
 
 def describe_scenarios(scenarios: Iterable[Scenario]) -> Reading:
-    """The scenarios, and the cards by which a run knows them."""
+    """The scenarios, whose fields have their types, and the cards by which a run knows them."""
     held = tuple(scenarios)
+    for each in held:
+        msgspec.convert(msgspec.to_builtins(each), Scenario)
     return Reading(tuple(map(_drop_times, held)), tuple(map(build_scenario_card, held)))
 
 
@@ -280,10 +284,10 @@ def list_dataset_targets() -> Sequence[FuzzTarget]:
         "formal_reasoning_phys": _CHAIN,
     }
     return (
-        _make_dataset_target("locomo", {"locomo10.json": _spell([_CHAT])}),
+        _make_dataset_target("locomo", {"locomo10.json": _spell([CHAT])}),
         _make_dataset_target(
             "locomo",
-            {"locomo10.json": _spell([_CHAT]), "audit.json": _spell([_AUDIT])},
+            {"locomo10.json": _spell([CHAT]), "audit.json": _spell([_AUDIT])},
             layers={"audit": "audit.json"},
         ),
         _make_dataset_target("longmemeval-s", {"longmemeval_s_cleaned.json": _spell([_HAYSTACK])}),

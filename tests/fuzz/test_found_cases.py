@@ -37,6 +37,7 @@ from recall_bench.systems.servers.stdio_server import DirectWriter, Pipes, serve
 from recall_bench.systems.transports import wire
 from tests.features.datasets.test_personamem import row as personamem_row
 from tests.features.datasets.test_personamem import write as write_personamem
+from tests.fuzz.dataset_targets import CHAT
 from tests.fuzz.model_targets import DAY
 from tests.fuzz.reply_targets import open_once, run_async
 from tests.warm_commands import start_command
@@ -54,6 +55,18 @@ def test_json_is_read_as_deep_as_it_may_be_written() -> None:
     assert decode_plain_json(nest(MAX_DEPTH))
     with pytest.raises(msgspec.DecodeError, match="nested too deeply"):
         decode_plain_json(nest(MAX_DEPTH + 1))
+
+
+@pytest.mark.parametrize("odd", [("qa", "question"), ("session_1", "speaker")])
+def test_locomo_refuses_a_list_in_place_of_a_text(tmp_path: Path, odd: tuple[str, str]) -> None:
+    chat = json.loads(json.dumps(CHAT))
+    rows = chat["qa"] if odd[0] == "qa" else chat["conversation"][odd[0]]
+    rows[0][odd[1]] = ["five"]
+    path = tmp_path / "locomo10.json"
+    path.write_text(json.dumps([chat]))
+
+    with pytest.raises(Malformed, match="Expected `str`, got `array`"):
+        find_dataset("locomo").load(path, {})
 
 
 @pytest.mark.parametrize("answer", [nest(600), '"\\ud800"', "9" * 5000], ids=str.__len__)

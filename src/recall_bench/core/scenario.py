@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import inf
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, convert, to_builtins
 
 from recall_bench.core.record import Record
 
@@ -247,6 +247,8 @@ class Scenario(Record, frozen=True, kw_only=True):
     """The same days in another form for the system; None to feed the episodes."""
 
     def __post_init__(self) -> None:
+        # What a loader took from a file may be of another type; ValidationError is a ValueError.
+        convert(to_builtins([self.items, self.episodes]), tuple[list[Item], list[Episode]])
         for episodes in (self.episodes, self.retold or ()):
             for earlier, later in pairwise(episodes):
                 if later.day <= earlier.day or later.at < earlier.at:

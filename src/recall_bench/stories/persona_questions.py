@@ -129,6 +129,9 @@ def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
             f"restore {name_day_file(absent[0])} or correct relevant_days",
             "relevant_days",
         )
+    if days and item.known_from > max((*relevant, 0)) and item.known_from > max(days):
+        late = f"from day {item.known_from}, after the last day {max(days)}"
+        fields.note(f"{fields.subject} is answerable {late}; correct it", "answerable_from")
     if relevant and known_until is not None and known_until < item.known_from:
         fields.note(
             f"{fields.subject} is irrelevant after day {known_until}, before its last relevant "

@@ -243,6 +243,8 @@ def parse_story(
         return None
     fields = Fields(document, (), "the story", problems)
     epoch = fields.read_optional_date("epoch") or (persona and persona.epoch) or EPOCH
+    if "epoch" in document.content and document.content["epoch"] is None:
+        warnings.append(f"{document.name}: the epoch is empty, so day 1 is {epoch}")
     sessions = _merge_sessions(persona.sessions if persona else (), fields, warnings)
     has_gaps = fields.read_flag("gaps")
     arcs = tuple(_parse_arcs(fields, warnings))

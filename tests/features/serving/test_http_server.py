@@ -22,7 +22,7 @@ from recall_bench.core.errors import (
     UsageError,
 )
 from recall_bench.features.serving.http_server import serve_http
-from recall_bench.systems.servers.host import SystemHost
+from recall_bench.systems.servers.host import SystemHost, decode_episode
 from recall_bench.systems.servers.web_server import parse_listen_address
 from recall_bench.systems.transports import wire
 from recall_bench.systems.transports.http_routes import (
@@ -186,6 +186,22 @@ async def test_an_unknown_message_is_refused_with_the_reason() -> None:
             if status == 405:
                 assert response.headers["Allow"] in said
     assert host.asked == []
+
+
+async def test_a_date_that_is_none_is_the_fault_of_the_client() -> None:
+    day = wire.IngestRequest(memory="m", day=1, id="d", date="soon", content="")
+    _, path, body = encode_request(day)
+    with pytest.raises(SystemFault) as refusal:
+        decode_episode(day)
+
+    async with (
+        hosting(Recorded(refusal.value)) as url,
+        httpx.AsyncClient(trust_env=False) as client,
+    ):
+        response = await client.post(url + path, content=body)
+
+    assert response.status_code == 400
+    assert "day 1 has no valid date" in response.json()["message"]
 
 
 async def test_a_body_may_have_64_megabytes_and_not_one_more() -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from recall_bench.core.errors import BenchError, UsageError
 from recall_bench.core.user_code import require_libraries
-from recall_bench.systems.servers.host import SystemHost, encode_fault
+from recall_bench.systems.servers.host import InvalidDate, SystemHost, encode_fault
 from recall_bench.systems.servers.request_guard import (
     LOOPBACK_HOSTS,
     has_token,
@@ -123,7 +123,8 @@ class _ServerApplication:
             return _build_refusal(error.status, WireFault(kind=kind, message=str(error)), headers)
         except BenchError as error:
             fault = encode_fault(error)
-            return _build_refusal(STATUS_OF[fault.kind], fault)
+            status = 400 if isinstance(error, InvalidDate) else STATUS_OF[fault.kind]
+            return _build_refusal(status, fault)
         return Response(reply or None, endpoint.status, media_type=JSON if reply else None)
 
 

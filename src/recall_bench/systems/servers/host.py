@@ -216,13 +216,17 @@ class SystemHost:
         return self._memories[name]
 
 
+class InvalidDate(SystemFault):
+    """The date in a request is none: the client's fault."""
+
+
 def decode_episode(request: wire.IngestRequest) -> Episode:
-    """The episode in a request; SystemFault if its date is invalid."""
+    """The episode in a request; InvalidDate if it has none that is valid."""
     try:
         moment = time.fromisoformat(request.time) if request.time else time()
         at = datetime.combine(date.fromisoformat(request.date), moment)
     except ValueError as error:
-        raise SystemFault(f"day {request.day} has no valid date: {error}") from error
+        raise InvalidDate(f"day {request.day} has no valid date: {error}") from error
     return Episode(
         id=request.id,
         day=request.day,
@@ -235,11 +239,11 @@ def decode_episode(request: wire.IngestRequest) -> Episode:
 
 
 def decode_question(request: wire.AskRequest, scenario: str) -> Question:
-    """The question in a request; SystemFault if its date is invalid."""
+    """The question in a request; InvalidDate if it has none that is valid."""
     try:
         at = datetime.combine(date.fromisoformat(request.date), time())
     except ValueError as error:
-        raise SystemFault(f"the question has no valid date: {error}") from error
+        raise InvalidDate(f"the question has no valid date: {error}") from error
     return Question(
         id=request.id,
         text=request.question,
