@@ -1,11 +1,13 @@
 """Ids of strangers name folders and lead nowhere else; links are not followed when removing."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from recall_bench.core.errors import Malformed
-from recall_bench.core.folders import join_id, remove_folder
+from recall_bench.core.folders import copy_folder, join_id, remove_folder
 from tests.loops import loop_over_rows
 
 
@@ -49,3 +51,17 @@ def test_removing_a_link_keeps_what_it_leads_to(tmp_path: Path) -> None:
 
     assert kept.is_dir()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pipes in folders")
+def test_a_pipe_is_left_out_of_a_copy_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "notes").write_text("leeks")
+    os.mkfifo(tmp_path / "state" / "pipe")
+
+    copy_folder(tmp_path / "state", tmp_path / "copy")
+
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["notes"]
+    assert "state/pipe is no plain file, and is not copied" in capsys.readouterr().err

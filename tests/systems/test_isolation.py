@@ -404,6 +404,25 @@ def test_an_error_is_quoted_with_its_line(tmp_path: Path) -> None:
         ask(path)
 
 
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("query", "flag"),
+    [
+        ("raise KeyError('SOME_KEY')", "--env SOME_KEY passes"),
+        (
+            "raise RuntimeError('unable to open database file')",
+            "--allow-read PATH, the state folder",
+        ),
+        ("raise RuntimeError('[Errno 13] Permission denied')", "may refuse it: --allow-network"),
+    ],
+)
+def test_an_error_that_the_sandbox_causes_names_what_lifts_it(
+    tmp_path: Path, query: str, flag: str
+) -> None:
+    with pytest.raises(SystemFault, match=flag):
+        ask(write_adapter(tmp_path, query))
+
+
 def test_what_cannot_be_imported_is_said_at_once(tmp_path: Path) -> None:
     path = write_adapter(tmp_path, "return 1", before="raise RuntimeError('no model')")
 

@@ -134,7 +134,7 @@ def open_folder(folder: Path) -> int | None:
 
 
 def copy_folder(source: Path, target: Path) -> None:
-    """Copy a folder, sharing the blocks of its files where the file system can."""
+    """Copy a folder's plain files, sharing their blocks where the file system can."""
     failures: list[OSError] = []
 
     def copy_or_note(source: str, target: str) -> str | Path:
@@ -146,11 +146,25 @@ def copy_folder(source: Path, target: Path) -> None:
 
     try:
         shutil.copytree(
-            source, target, symlinks=True, copy_function=copy_or_note, dirs_exist_ok=True
+            source,
+            target,
+            symlinks=True,
+            ignore=_find_special_files,
+            copy_function=copy_or_note,
+            dirs_exist_ok=True,
         )
     except shutil.Error as error:
         # It holds texts alone, and not which error each was.
         raise (failures[0] if failures else error) from None
+
+
+def _find_special_files(folder: str, names: list[str]) -> list[str]:
+    """Pipes, sockets and devices: to open one may block for ever."""
+    plain = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
+    special = [n for n in names if stat.S_IFMT(Path(folder, n).lstat().st_mode) not in plain]
+    for name in special:
+        sys.stderr.write(f"note: {folder}/{name} is no plain file, and is not copied\n")
+    return special
 
 
 def copy_file(source: str | Path, target: str | Path) -> str | Path:

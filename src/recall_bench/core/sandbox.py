@@ -169,6 +169,15 @@ def confine_process(policy: SandboxPolicy) -> None:
     _apply_landlock(libc, policy)
     sockets = () if policy.network else _ONLY_TCP_CLIENTS if policy.ports else _NO_SOCKETS
     _limit_calls(libc, (*_NO_SHARING, *sockets))
+    _confined.set()
+
+
+_confined = threading.Event()
+
+
+def is_confined() -> bool:
+    """Whether this process was confined."""
+    return _confined.is_set()
 
 
 class _RulesetHead(ctypes.Structure):

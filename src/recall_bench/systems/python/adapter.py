@@ -486,11 +486,25 @@ def translate_adapter_error(error: BaseException) -> BenchError:
         return error
     place = locate_error(error)
     text = f"{describe_error(error)} ({place})" if place else describe_error(error)
+    text += _explain_refusal(error, text)
     if isinstance(error, ConnectionError):
         return SystemGone(f"the adapter is out of reach ({text}); see what it connects to")
     if isinstance(error, TimeoutError):
         return SystemBusy(text)
     return SystemFault(text)
+
+
+def _explain_refusal(error: BaseException, text: str) -> str:
+    """What lifts the sandbox, if an error looks like something that it refuses."""
+    from recall_bench.core.sandbox import is_confined
+
+    if not is_confined():
+        return ""
+    if isinstance(error, KeyError) and error.args and str(error.args[0]).isupper():
+        return f"; the sandbox passes no environment: --env {error.args[0]} passes this variable"
+    if "Permission denied" in text or "unable to open" in text:
+        return "; the sandbox may refuse it: --allow-network, --allow-read PATH, the state folder"
+    return ""
 
 
 _MAX_DAY = 2**31
