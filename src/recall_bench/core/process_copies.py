@@ -22,6 +22,7 @@ from anyio.abc import ByteStream, Process
 
 from recall_bench.core.child_process import ChildProcess, guard_group
 from recall_bench.core.errors import NotOffered, SystemGone
+from recall_bench.core.untrusted_json import decode_untrusted_json
 
 _MESSAGE_BYTES = 1 << 16
 _CREDENTIALS = struct.Struct("3i")
@@ -59,7 +60,7 @@ class CopyChannel:
         try:
             size = socket.CMSG_SPACE(_CREDENTIALS.size)
             message, notes, _, _ = self._ours.recvmsg(_MESSAGE_BYTES, size)
-            hello = msgspec.json.decode(message, type=Hello)
+            hello = decode_untrusted_json(message, Hello)
         except (OSError, msgspec.MsgspecError) as error:
             raise SystemGone("the adapter's process ended while it was copied") from error
         if hello.refusal:
@@ -260,7 +261,7 @@ class CopyRequest:
         message, descriptors, _, _ = socket.recv_fds(channel, _MESSAGE_BYTES, 4)
         if not message:
             return None
-        return cls(msgspec.json.decode(message, type=list[int]), descriptors)
+        return cls(decode_untrusted_json(message, list[int]), descriptors)
 
     def fork(self, refusal: str | None) -> tuple[int, int, socket.socket] | None:
         """Make the copy, or refuse it.
