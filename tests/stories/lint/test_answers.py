@@ -76,6 +76,16 @@ def test_so_it_was_where_the_half_of_the_day_is_left_out(tmp_path: Path) -> None
     assert len(found(write(tmp_path, days, [asked]), "answer-known-early")) == 1
 
 
+def test_what_is_not_on_record_has_no_day(tmp_path: Path) -> None:
+    days = {1: "The toll for a barge is £40.", 5: "Nothing new."}
+    asked = question("Who set the toll for a barge?", "Nobody but £40 is on record.", 5)
+
+    folder = write(tmp_path, days, [{**asked, "evidence": [], "expects": "abstain"}])
+
+    assert found(folder, "answer-known-early") == ()
+    assert found(folder, "answer-unsupported") == ()
+
+
 def test_the_same_value_on_another_matter_was_not(tmp_path: Path) -> None:
     days = {1: "Hob lost £40 at cards.", 5: "The toll for a loaded barge is £40."}
     asked = question("What toll does a loaded barge pay?", "£40.", 5)

@@ -84,6 +84,18 @@ def test_a_free_answer_of_other_words_is_unsupported(checker: QuestionChecker) -
     assert "not even cabl, leak, rudder" in only(checker.check(asked), ProblemKind.SUPPORT)
 
 
+def test_that_nothing_is_on_record_needs_no_day(checker: QuestionChecker) -> None:
+    asked = {**SOUND, "question": "What was the price of the capstan?", "expects": "abstain"}
+    silent: dict[str, object] = {
+        "answer": "The log gives no such price.",
+        "atoms": None,
+        "aliases": None,
+        "evidence": [],
+    }
+
+    assert checker.check({**asked, **silent}).problems == ()
+
+
 def test_a_free_answer_may_be_reworded(checker: QuestionChecker) -> None:
     asked = question("What did Hob Tarn do on 2025-03-04?", "He fixed the winch in the rain.", 2)
 

@@ -121,7 +121,7 @@ def _list_inference_words() -> frozenset[str]:
 
 def _find_missing_words(day_words: DayWords, asked: LintQuestion) -> Collection[str]:
     """Words of the answer that its days lack, if they are too many for a rewording."""
-    if asked.denies or is_withheld(asked):
+    if asked.denies or is_withheld(asked) or not asked.days:
         return ()
     answer = collect_topics(asked.reference) - asked.topics
     if asked.category in INFERRED:
