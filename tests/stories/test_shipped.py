@@ -65,6 +65,11 @@ def test_a_story_loads_as_it_was_released(name: str) -> None:
     assert (len(scenario.episodes), len(scenario.items)) == (story.days, story.questions)
 
 
+def test_the_usual_story_of_every_persona_opens() -> None:
+    """A rule for questions that is new must let those pass that are published."""
+    assert all(recall_bench.load_story(persona).items for persona in load_catalogue())
+
+
 def test_a_story_has_its_dialogues() -> None:
     days = recall_bench.load_story("er-physician", ingest=Ingest.CONVERSATIONS)
 

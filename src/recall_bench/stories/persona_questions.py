@@ -129,7 +129,8 @@ def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
             f"restore {name_day_file(absent[0])} or correct relevant_days",
             "relevant_days",
         )
-    if days and item.known_from > max((*relevant, 0)) and item.known_from > max(days):
+    # The day after the last is let pass: a published half-year has such a question, and must open.
+    if days and item.known_from > max((*relevant, 0)) and item.known_from > max(days) + 1:
         late = f"from day {item.known_from}, after the last day {max(days)}"
         fields.note(f"{fields.subject} is answerable {late}; correct it", "answerable_from")
     if relevant and known_until is not None and known_until < item.known_from:
