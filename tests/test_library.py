@@ -362,7 +362,7 @@ def test_a_missing_library_is_named_with_its_extra(
     finished = recall_bench.run(adapter="none", data=tmp_path / "data", into=tmp_path / "run")
     monkeypatch.setitem(sys.modules, name, None)
 
-    with pytest.raises(recall_bench.UsageError, match=re.escape(f"'.[{name}]'")):
+    with pytest.raises(recall_bench.UsageError, match=re.escape(f"[{name}]'")):
         getattr(finished, f"to_{name}")()
 
 

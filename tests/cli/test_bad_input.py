@@ -153,7 +153,7 @@ OPTIONS = {
     "an unknown lifecycle": (("--lifecycle", "eternal"), "fresh"),
     "an unknown adapter": (("--adapter", "hybird"), "Installed: bm25"),
     "an adapter file that is not there": (("--adapter", "none.py"), "none.py"),
-    "an unknown judge": (("--judge", "nobody"), "a built-in judge (encoder, offline, stub)"),
+    "an unknown judge": (("--judge", "nobody"), "a built-in judge (offline, stub)"),
     "a judge file that is not there": (("--judge", "none.py"), "none.py"),
     "a misspelt provider": (("--judge", "opneai:gpt-5"), "--judge: there is no model provider"),
     "a misspelt agent": (("--judge", "cluade:opus"), "did you mean claude?"),

@@ -94,7 +94,7 @@ def test_a_run_whose_answers_were_not_all_judged_can_be_estimated_from(
     judge = tmp_path / "judge.py"
     judge.write_text(
         "seen = []\n\nasync def judge(exhibit):\n    seen.append(exhibit)\n"
-        "    if len(seen) < 15:\n        raise RuntimeError('later')\n"
+        "    if len(seen) < 8:\n        raise RuntimeError('later')\n"
         "    return {'correctness': 3, 'completeness': 2, 'grounded': 1}\n"
     )
     flags = ("--data", data, *SWEEP, "--judge", judge)

@@ -80,7 +80,6 @@ def test_the_built_ins_are_plugins_like_any_other() -> None:
     searching = {"bm25", "vector", "hybrid"}
     assert bracket | searching <= installed
     assert [entry.name for entry in user_code.list_plugins("judges")] == [
-        "encoder",
         "offline",
         "stub",
     ]

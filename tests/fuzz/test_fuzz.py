@@ -107,13 +107,11 @@ def test_cases_are_the_same_every_time(kind: Format) -> None:
 OWN_JSON = {
     "core/distribution.py": "written by pip",
     "core/event_redaction.py": "encoded the line before",
-    "core/process_copies.py": "written by the process that starts it",
     "core/sandbox.py": "written by the process that starts it",
     "features/personas/questions/candidates.py": "encoded the line before",
     "features/personas/questions/model_questions.py": "encoded the line before",
     "stories/shipped.py": "part of the package",
     "judging/encoder/encoder.py": "part of the package",
-    "judging/offline/calibration.py": "part of the package",
     "reporting/charts/__main__.py": "written by the process that starts it",
     "reporting/publication.py": "written by a process of ours",
     "features/mcp/mcp_system.py": "a package that npm installed",

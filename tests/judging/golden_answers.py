@@ -19,15 +19,13 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.scenario import Item, Scenario
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.judging.offline.offline_judge import VERSION as OFFLINE_VERSION
-from recall_bench.judging.offline.offline_judge import OfflineJudge
+from recall_bench.judging.offline.offline_judge import StudiedScenario, UncertainAnswer
 from recall_bench.judging.rubric.passages import RubricOptions
 from recall_bench.judging.rubric.rubric_judge import VERSION as RUBRIC_VERSION
 from recall_bench.judging.rubric.rubric_judge import make_rubric_judge
 from tests.judging.rubric.scripted import ScriptedModel, verdict_json
 
 FOLDER = Path(__file__).parent / "golden"
-WINDOWS = (0, 2)
-"""How many days either side of the evidence the judge is shown."""
 
 
 class GoldenAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +51,7 @@ def load_answers() -> tuple[GoldenAnswer, ...]:
     return tuple(msgspec.json.decode(packed, type=list[GoldenAnswer]))
 
 
-def make_exhibit(golden: GoldenAnswer, window: int) -> Exhibit:
+def make_exhibit(golden: GoldenAnswer, window: int = 0) -> Exhibit:
     """What a judge is shown of the answer."""
     scenario = load_scenarios()[golden.scenario]
     shown = {
@@ -81,13 +79,16 @@ def format_verdict(verdict: Verdict) -> str:
 
 
 def judge_offline() -> Iterator[str]:
-    """One line an answer: its verdict without and with the days around the evidence."""
-    judge = OfflineJudge({})
-    for scenario in load_scenarios().values():
-        judge.study(scenario)
+    """One line an answer: its verdict, and whether it was read; of those that are, every fifth."""
+    scenarios = {name: StudiedScenario(each) for name, each in load_scenarios().items()}
+    read = 0
     for golden in load_answers():
-        verdicts = (judge.judge_now(make_exhibit(golden, window)) for window in WINDOWS)
-        yield " | ".join(map(format_verdict, verdicts))
+        studied, exhibit = scenarios[golden.scenario], make_exhibit(golden)
+        if not isinstance(studied.decide(exhibit), UncertainAnswer):
+            yield format_verdict(studied.judge(exhibit))
+            continue
+        read += 1
+        yield f"read {format_verdict(studied.judge(exhibit))}" if read % 5 == 0 else "read"
 
 
 def judge_rubric() -> Iterator[str]:

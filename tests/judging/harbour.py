@@ -13,7 +13,7 @@ from recall_bench.core.scenario import (
     compute_story_date,
 )
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.judging.offline.offline_judge import RuleScores, score_reading, study_scenario
+from recall_bench.judging.offline.offline_judge import UncertainAnswer, study_scenario
 
 EPOCH = date(2025, 3, 1)
 
@@ -93,14 +93,20 @@ def exhibit(asked: Item, answer: str, *, days: int = 10, scenario: str = "harbou
     )
 
 
-def assessed(asked: Item, answer: str, *, days: int = 10) -> RuleScores:
-    studied = study_scenario(harbour())
-    return score_reading(studied.read(exhibit(asked, answer, days=days)))
+def judged(asked: Item, answer: str, *, days: int = 10) -> Verdict:
+    """The verdict of the offline judge."""
+    return study_scenario(harbour()).judge(exhibit(asked, answer, days=days))
+
+
+def is_read(asked: Item, answer: str, *, days: int = 10) -> bool:
+    """Whether the encoder has to read the answer."""
+    found = study_scenario(harbour()).decide(exhibit(asked, answer, days=days))
+    return isinstance(found, UncertainAnswer)
 
 
 def marks(asked: Item, answer: str, *, days: int = 10) -> tuple[int, int, int]:
-    """Correctness, completeness and grounded, as the rules of the offline judge give them."""
-    return points(assessed(asked, answer, days=days).verdict)
+    """Correctness, completeness and grounded, as the offline judge gives them."""
+    return points(judged(asked, answer, days=days))
 
 
 def points(verdict: Verdict) -> tuple[int, int, int]:

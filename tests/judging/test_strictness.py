@@ -7,48 +7,59 @@ from recall_bench.core.scenario import Item
 from recall_bench.core.settings import Settings, apply_overrides
 from recall_bench.core.verdict import Strictness
 from recall_bench.judging.judges import resolve_judge, resolve_judges, split_reading
-from recall_bench.judging.offline.calibration import PassChances
-from recall_bench.judging.offline.offline_judge import OfflineJudge
+from recall_bench.judging.offline.offline_judge import OfflineJudge, scale_odds
 from recall_bench.judging.rubric.prompt import RubricKind, load_rubrics
 from tests.judging.harbour import exhibit, harbour, item, points
 from tests.loops import loop_over_rows
 
 READINGS = (Strictness.STRICT, None, Strictness.LENIENT)
 LISTED = item(
-    "Who booked it, for which boat, and at what price?",
-    "Nell Archer for the Marigold at $465",
-    atoms=("Nell Archer", "Marigold", "$465"),
+    "Who booked it, for which boat, and when does the office open?",
+    "Nell Archer for the Marigold; it opens at 8 AM",
+    atoms=("Nell Archer", "Marigold", "8 AM"),
 )
-FREE = item(
-    "What happened with the crane?",
-    "The crane inspection was set for 19 March at 6:30 AM and Owen Pike attends",
-)
+BOOKED = "Nell Archer booked berth 7 for the Marigold at $420 a week."
+OPENS = "The harbour office opens at 8 AM."
 CASES = (
-    # Two of three by rules, less than all by the calibration, then what is certain.
-    (LISTED, "Nell Archer, Marigold", ((0, 0, 1), (1, 1, 1), (2, 2, 1))),
-    (FREE, "Inspection on 19 March", ((2, 1, 1), (3, 1, 1), (3, 2, 1))),
-    (LISTED, "$420", ((0, 0, 1), (0, 0, 1), (0, 0, 1))),
-    (LISTED, "Nell Archer, for the Marigold, at $465", ((3, 2, 1), (3, 2, 1), (3, 2, 1))),
+    (LISTED, BOOKED, ((0, 0, 1), (1, 1, 1), (2, 2, 1))),
+    (LISTED, OPENS, ((0, 0, 1), (0, 0, 1), (0, 0, 1))),
+    (LISTED, f"{BOOKED} {OPENS}", ((3, 2, 1), (3, 2, 1), (3, 2, 1))),
 )
+IN_DOUBT = (
+    (item("What happened with the crane?", "It was inspected at dawn."), "It was looked at early."),
+    (item("What does berth 7 cost a week?", "$465 a week."), "About $420 to $465, says Nell."),
+)
+
+
+def judge_in_all_readings(asked: Item, answer: str) -> tuple[tuple[int, int, int], ...]:
+    found = []
+    for reading in READINGS:
+        judge = OfflineJudge({} if reading is None else {"reading": reading})
+        judge.study(harbour())
+        found.append(points(judge.judge_now(exhibit(asked, answer))))
+    return tuple(found)
 
 
 @loop_over_rows(("asked", "answer", "wanted"), CASES)
 def test_only_what_is_in_doubt_depends_on_the_reading(
     asked: Item, answer: str, wanted: tuple[tuple[int, int, int], ...]
 ) -> None:
-    found = []
-    for reading in READINGS:
-        judge = OfflineJudge({} if reading is None else {"reading": reading})
-        judge.study(harbour())
-        found.append(points(judge.judge_now(exhibit(asked, answer))))
+    assert judge_in_all_readings(asked, answer) == wanted
 
-    assert tuple(found) == wanted
+
+@loop_over_rows(("asked", "answer"), IN_DOUBT)
+def test_a_reading_shifts_what_the_encoder_says_of_the_answer_and_not_of_the_history(
+    asked: Item, answer: str
+) -> None:
+    strict, plain, lenient = judge_in_all_readings(asked, answer)
+
+    assert all(one <= other for one, other in zip(strict[:2], plain[:2], strict=True))
+    assert all(one <= other for one, other in zip(plain[:2], lenient[:2], strict=True))
+    assert strict[2] == plain[2] == lenient[2]
 
 
 def test_odds_are_multiplied_and_certainty_stays() -> None:
-    scaled = PassChances({"correctness": (1.0, 0.5, 0.0)}).scale_odds(3.0)
-
-    assert scaled.chances == {"correctness": (1.0, 0.75, 0.0)}
+    assert [scale_odds(chance, 3.0) for chance in (1.0, 0.5, 0.0)] == [1.0, 0.75, 0.0]
 
 
 def test_every_reading_has_its_card() -> None:

@@ -157,7 +157,7 @@ DRAFTED = """
   answer: Nothing on that is in the log.
   category: negative-recall
   difficulty: easy
-  answerable_from: 370
+  answerable_from: 368
   expects: abstain
   kind: unanswerable
 """

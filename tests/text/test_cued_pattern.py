@@ -5,24 +5,17 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from recall_bench.judging.offline import (
-    answer_sentence,
-    contents,
-    exact,
-    features,
-    phrase,
-    stance,
-)
+from recall_bench.judging.offline import contents, stance
 from recall_bench.text import value_patterns
 from recall_bench.text.cued_pattern import CuedPattern
 from tests.loops import loop_over_rows
 
 PATTERNS = {
     f"{module.__name__.rpartition('.')[2]}.{name}": value
-    for module in (value_patterns, answer_sentence, contents, exact, features, stance)
+    for module in (value_patterns, contents, stance)
     for name, value in vars(module).items()
     if isinstance(value, CuedPattern)
-} | {f"phrase.{place}": pattern for place, (pattern, _) in enumerate(phrase._REWRITES)}
+}
 MOST = 3000
 """Combinations that are tried."""
 

@@ -110,11 +110,7 @@ def run_command(
         flags["heatmap_png"] = False
     settings = read_flags(profile, resolve_file_settings(flags))
     if settings.dry_run:
-        click.echo(
-            "dry run: stops after the first checkpoint of each persona; `recall-bench plan` shows "
-            "what a run would do",
-            err=True,
-        )
+        click.echo("dry run: stops after the first checkpoint of each persona", err=True)
     with forward_to_stderr():
         job = assemble(settings, building=show_build)
         job.warnings += warn_lost_questions(job)

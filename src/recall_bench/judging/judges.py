@@ -16,7 +16,8 @@ from recall_bench.core.user_code import is_code_target
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Strictness, Verdict
 from recall_bench.judging.judge_call import Judges
 
-ENCODER = "encoder"
+OFFLINE, ENCODER = "offline", "encoder"
+"""The judge that needs no key, and an earlier name of it."""
 _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
 _ADDRESS = re.compile(r"\s*https?:", re.IGNORECASE)
 
@@ -66,9 +67,15 @@ def resolve_judge(
     the model's server.
     """
     target, reading = split_reading(target)
-    # `encoder:FOLDER` reads by another model, as tools/judge_model makes one.
+    # `offline:FOLDER` reads by another model, as tools/judge_model makes one.
+    name, colon, folder = target.partition(":")
+    if name in (OFFLINE, ENCODER):
+        target = OFFLINE
+    config: dict[str, object] = {} if reading is None else {"reading": reading}
+    if target == OFFLINE and colon:
+        config["model"] = folder
     built_in = [entry.name for entry in user_code.list_plugins("judges")]
-    if target not in built_in and not target.startswith(f"{ENCODER}:"):
+    if target not in built_in:
         options = settings or Settings()
         judge = _make_model_judge(target, options, flag, base_url, reading)
         if judge is not None:
@@ -78,10 +85,6 @@ def resolve_judge(
             f"{_ADDRESS_FLAGS[flag]}: {target} is not a language model and has no server; "
             f"leave the address out, or name a model with {flag}"
         )
-    config: dict[str, object] = {} if reading is None else {"reading": reading}
-    name, colon, folder = target.partition(":")
-    if name == ENCODER and colon:
-        target, config = name, {**config, "model": folder}
     if target in built_in:
         return cast("Judge", user_code.load_plugin("judges", target)(config))
     if "://" in target:

@@ -54,7 +54,7 @@ def list_agents(way: str) -> list[KilledAgent]:
     crashed = FEED_FAILED.format(day=5, fault="SystemFault: python agent_program.py ended")
     too_late = FEED_FAILED.format(day=1, fault="SystemTimeout")
     agents = [
-        KilledAgent("echo", "Answered", 3, 0, "knows nothing: 0 of 100 (0 to 46)"),
+        KilledAgent("echo", "Answered", 3, 0, "knows nothing: 17 of 100 (9 to 55)"),
         KilledAgent("forgetful", "Answered", 3, 0, "by so few questions: 31 of 100 (17 to 100)"),
         KilledAgent("slow", "Answered", 3, 0, "100 of 100"),
         KilledAgent("streams", "Answered", 3, 0, "100 of 100"),

@@ -127,18 +127,19 @@ def test_a_journal_without_checksums_is_named(
     assert "has no checksums" in " ".join((shown.out + shown.err).split())
 
 
-def test_a_better_verdict_is_named_even_if_the_lines_are_linked_anew(
+def test_a_changed_verdict_is_named_even_if_the_lines_are_linked_anew(
     checks: Checks, invoke: Invoke
 ) -> None:
     changed: list[Trial] = []
 
-    def improve(event: Event) -> Event:
-        if isinstance(event, Judged) and not changed and event.verdict.composite < 6:
+    def change(event: Event) -> Event:
+        if isinstance(event, Judged) and not changed:
             changed.append(event.trial)
-            return event.replace(verdict=Verdict.of(3, 2, 1, event.verdict.reason))
+            other = (0, 0, 1) if event.verdict.composite == 6 else (3, 2, 1)
+            return event.replace(verdict=Verdict.of(*other, event.verdict.reason))
         return event
 
-    rewrite(improve)
+    rewrite(change)
     invoke("export", "r")
 
     found = checks(3)

@@ -309,7 +309,7 @@ def test_the_command_says_what_is_wrong_and_exits_with_one() -> None:
     assert "invalid  round-trip: " in said
 
 
-@pytest.mark.usefixtures("few_questions")
+@pytest.mark.usefixtures("short_days")
 def test_a_healthy_system_exits_with_zero_and_is_reported_as_json() -> None:
     code, said = invoked("bm25", "--json")
 

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import yaml
 
-from recall_bench.core.errors import NotOffered, SystemFault, SystemGone, UsageError
+from recall_bench.core.errors import NotOffered, SystemDied, SystemFault, SystemGone, UsageError
 from recall_bench.core.memory import (
     Answer,
     ConsolidatingMemory,
@@ -323,7 +323,7 @@ async def test_a_process_of_ours_can_be_killed_and_its_memory_reopened(transport
         assert folder is not None
         assert any(b"4471" in path.read_bytes() for path in folder.rglob("*.json"))
         await memory.kill()
-        with pytest.raises(SystemGone):
+        with pytest.raises((SystemGone, SystemDied)):
             await memory.answer(build_question("What is the shed code?"))
         again = await reopen_memory(system, memory)
         assert isinstance(again, ListingMemory)

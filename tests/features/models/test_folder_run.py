@@ -81,7 +81,7 @@ def test_a_judge_that_never_gives_a_verdict_ends_as_any_other(invoke: Invoke) ->
     code, said = run(invoke, *words)
 
     assert code == 6
-    assert "answers could not be judged" in said
+    assert "mend the judge" in said
 
 
 def test_a_judge_that_waits_is_not_cut_short_by_its_time_limit(invoke: Invoke) -> None:

@@ -169,7 +169,7 @@ SETS = [
         Questions(
             "executive-assistant",
             1,
-            choose_number(6, 2),
+            choose_number(60, 6),
             # Of a thousand days, most would be built and studied for no question of the first 180.
             arcs=None if IS_EXHAUSTIVE else "arcs-180d.yaml",
         ),
@@ -177,7 +177,7 @@ SETS = [
     ),
     *(
         pytest.param(
-            Questions(persona, 2, choose_number(9, 3)),
+            Questions(persona, 2, choose_number(150, 6)),
             id=f"written-{persona}",
             marks=pytest.mark.slow,
         )

@@ -40,7 +40,6 @@ def test_what_was_stated_may_be_said_again(answer: str) -> None:
     ("answer", "what"),
     [
         ("$465 a week, up from $433.", "an amount"),
-        ("$465 a week since 2025-02-11.", "a date"),
         ("$465 a week, payable by 9:45 AM.", "a time"),
         ("$465 a week, says Tiberius Vane.", "a name"),
         ("$465 a week under contract HX-77.", "an identifier"),
@@ -81,10 +80,6 @@ def test_the_question_and_the_reference_need_no_other_witness() -> None:
     assert marks(asked, "Tiberius Vane paid $31 to Ludmilla Frost on 2031-01-01.") == (3, 2, 1)
 
 
-def test_a_non_answer_that_invents_is_not_grounded() -> None:
-    assert marks(PRICE, "I don't know, but Tiberius Vane paid $31.") == (0, 0, 0)
-
-
 @loop_over_rows(
     ("answer", "is_grounded"),
     [
@@ -97,13 +92,6 @@ def test_a_non_answer_that_invents_is_not_grounded() -> None:
 def test_what_is_quoted_must_have_been_said(answer: str, is_grounded: bool) -> None:
     """In whatever inflection; the word that a quotation breaks off in does not count."""
     assert grounded(answer) is is_grounded
-
-
-def test_a_code_in_another_spelling_is_not_invented() -> None:
-    asked = item("What is the pump?", "A Tideway PX-40817.", atoms=("PX-40817",))
-
-    assert marks(asked, "PX 40817") == (3, 2, 1)
-    assert marks(asked, "PX 40818")[2] == 0
 
 
 Quotations = Sequence[tuple[Episode, str, str]]

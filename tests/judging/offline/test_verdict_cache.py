@@ -98,8 +98,8 @@ def test_the_oldest_verdict_leaves_a_full_cache(monkeypatch: pytest.MonkeyPatch)
     def judge(fare: int) -> Verdict:
         return one.judge(show(ITEMS[0], f"${fare}", 8))
 
-    kept = [judge(fare) for fare in (4, 5, 6)]
-    assert judge(6) is kept[2]
+    kept = [judge(fare) for fare in (4, 5, 88)]
+    assert judge(88) is kept[2]
     assert judge(5) is kept[1]
     assert judge(4) is not kept[0]
     assert judge(4) == kept[0]

@@ -24,7 +24,6 @@ from recall_bench.core.errors import JudgeFault, UsageError
 if TYPE_CHECKING:
     from recall_bench.core.scenario import Scenario
     from recall_bench.core.verdict import Judge
-    from recall_bench.features.judges.calibration_fit import TrainedCalibration
 
 
 AUDITED = "executive-assistant"
@@ -348,47 +347,3 @@ def _show_progress(judge: "Judge", answers: int) -> Iterator[Callable[[int], Non
         return
     with click.progressbar(length=answers, label=judge.card.name, file=sys.stderr) as bar:
         yield lambda judged: bar.update(judged - bar.pos)
-
-
-@judge_lab_command.command("calibrate")
-@click.option(
-    "--judged", type=PATH, required=True, help="Labelled verdicts, one JSON object a line."
-)
-@click.option(
-    "--corpus",
-    type=PATH,
-    required=True,
-    help="Their days, or their persona's folder.",
-)
-@click.option("--out", type=PATH, help="Path of the calibration [not written].")
-def calibrate_command(judged: Path, corpus: Path, out: Path | None) -> None:
-    """Train the calibration of the offline judge on labelled verdicts.
-
-    Prints its performance on held-out questions, and writes a calibration trained on all.
-    """
-    from recall_bench.features.judges.calibration_fit import calibrate
-
-    if out is not None and not out.parent.is_dir():
-        raise UsageError(f"--out: there is no folder {out.parent}; create it first")
-    trained = calibrate(judged, corpus)
-    click.echo(_render_training(trained))
-    if out is not None:
-        out.write_bytes(trained.encode())
-        click.echo(f"wrote {out}", err=True)
-
-
-def _render_training(trained: "TrainedCalibration") -> str:
-    from recall_bench.features.judges.judge_tables import render_categories, render_marks
-
-    training = trained.calibration.training
-    counts = f"{training.answers:,} answers to {training.questions} questions"
-    lines = [f"{counts}; each judged by a model trained without its question", ""]
-    for title, held_out in trained.held_out.items():
-        lines += [
-            title,
-            *render_marks(held_out.marks),
-            "",
-            *render_categories(held_out.categories),
-            "",
-        ]
-    return "\n".join(lines)

@@ -84,7 +84,7 @@ def render_agreement(agreement: Agreement) -> str:
     if agreement.counts.learned_from:
         lines.append(
             f"The judge was trained on {agreement.counts.learned_from:,} of these questions, so "
-            "the figures flatter it; `judge-lab calibrate` tests it on held-out ones."
+            "the figures flatter it; `judge-lab answers` tests it on questions it never saw."
         )
     lines.append(
         f"Intervals: bootstrap over questions, {agreement.resamples:,} times. "

@@ -269,9 +269,14 @@ class _McpSnapshots(CopiedSnapshots[McpMemory]):
         """A new server on a copy of the files."""
         return await self._system.begin_memory(await super().open(token), is_new=False)
 
+    async def open_last(self, token: str) -> McpMemory:
+        """A server on the saved files themselves."""
+        return await self._system.begin_memory(await super().open_last(token), is_new=False)
+
     async def drop(self, token: str) -> None:
-        """Forget a saved state."""
-        shutil.rmtree(self._saved.pop(token).folder, ignore_errors=True)
+        """Forget a saved state, unless it was opened."""
+        if (memory := self._saved.pop(token, None)) is not None:
+            shutil.rmtree(memory.folder, ignore_errors=True)
 
 
 REFERENCE_NAME = "mcp-server-memory"

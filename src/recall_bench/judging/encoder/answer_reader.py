@@ -95,7 +95,9 @@ class AnswerReader:
         """The cited sentences, and the nearest ones of what is cited as a whole."""
         episodes = {episode.day: episode for episode in self._scenario.episodes}
         for cited in item.truth.evidence:
-            episode = episodes[cited.day]
+            episode = episodes.get(cited.day)
+            if episode is None:
+                continue  # Labelled answers may come without the days that they cite.
             if cited.start is not None:
                 yield normalise(episode.text[cited.start : cited.end].strip())
             elif cited.turn is not None and cited.turn < len(episode.turns):

@@ -14,7 +14,7 @@ from recall_bench.text.values import ValueAtom, find_values, locate_values
 
 _CAPITALISED = re.compile(r"(?<![\w@/.])[A-Z][A-Za-z]*(?:-[A-Z][a-z]+)*(?![\w@])")
 _OPENING = re.compile(r'(?:^|[.!?:;|>#\n*-])[\s"\'(\[]*$')
-_NOT_NAMES = STOPWORDS | frozenset(
+NOT_NAMES = STOPWORDS | frozenset(
     """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
     july august september october november december yes no not none nothing ok okay sorry mr mrs ms
@@ -40,7 +40,7 @@ def find_name_words(text: str) -> Iterator[tuple[int, int, str]]:
     """
     for match in _CAPITALISED.finditer(text):
         word = match[0].lower()
-        if word in _NOT_NAMES or len(word) < 2:
+        if word in NOT_NAMES or len(word) < 2:
             continue
         if not _OPENING.search(text[max(0, match.start() - 6) : match.start()]) or re.match(
             r"'s\b|\s[A-Z]\w", text[match.end() : match.end() + 4]

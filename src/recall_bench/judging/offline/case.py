@@ -1,37 +1,21 @@
-"""A question prepared for grading."""
+"""A question prepared for judging."""
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
 from recall_bench.core.scenario import Disclosure, Expects, Item
-from recall_bench.judging.offline.answer_forms import AnswerForms
-from recall_bench.judging.offline.contents import (
-    ContentReader,
-    TextContents,
-)
-from recall_bench.judging.offline.coverage import Reference
-from recall_bench.judging.offline.direction import Relation
-from recall_bench.judging.offline.exact import ExactTruth
-from recall_bench.judging.offline.exact_builder import make_exact_truth
-from recall_bench.judging.offline.lexicon import load_lexicon
-from recall_bench.judging.offline.phrase import Phrase
-from recall_bench.judging.offline.relations import read_time_relation
-from recall_bench.judging.offline.required_part import (
-    RequiredPart,
-    make_required_part,
-)
+from recall_bench.judging.offline.contents import ContentReader, TextContents, level_text
 from recall_bench.judging.offline.stance import (
     Polarity,
     Stance,
     StanceReading,
     is_polar,
     read_stance,
-    remove_opener,
 )
-from recall_bench.text.text import load_stemmer, normalise, split_normalised
-from recall_bench.text.values import DATE, find_values
+from recall_bench.judging.offline.wanted import WantedPart, derive_parts, make_wanted_part
+from recall_bench.text.text import STOPWORDS, normalise, split_normalised
+from recall_bench.text.values import find_values
 
 
 class RightResponse(StrEnum):
@@ -44,68 +28,35 @@ class RightResponse(StrEnum):
     DECLINES = "decline"
 
 
-_HOW_OFTEN = re.compile(r"\bhow (?:many times|often)\b", re.IGNORECASE)
 _SIDES = {"yes": RightResponse.AFFIRMS, "no": RightResponse.DENIES}
 
 
 @dataclass(frozen=True)
-class GradingCase:
+class JudgedCase:
     """One item, prepared once for all its answers."""
 
     item: Item
     right: RightResponse
     question: TextContents
-    references: tuple[Reference, ...]
+    references: tuple[TextContents, ...]
     """The reference and its aliases."""
-    exact: ExactTruth | None
-    """What every right answer contains, where the truth lists it."""
-    statement: Phrase | None
-    """What the reference says beside its yes or no."""
-    gist: RequiredPart | None
-    """A short reference without values, to be stated in full, in any words."""
-    relation: str | None
-    """Whether the first of two events was before or after the second, where that is asked."""
-    claim: Relation | None
-    """What a yes-or-no question says of two sides: who gave whom something."""
-    forms: AnswerForms | None
-    """Short forms of what the truth lists."""
-    secrets: tuple[RequiredPart, ...]
+    wordings: frozenset[str]
+    """The same, levelled."""
+    required: tuple[WantedPart, ...]
+    """What every right answer contains beside a yes or no: as the truth lists it, or else by its
+    reference."""
+    others: tuple[WantedPart, ...]
+    """Superseded values and distractors."""
+    stale: tuple[WantedPart, ...]
+    secrets: tuple[WantedPart, ...]
     """Withheld values and canaries of the dataset."""
     short_secrets: frozenset[str]
     """The first and last names of the persons among them."""
     reader: ContentReader
 
     @cached_property
-    def is_exact(self) -> bool:
-        """Whether the truth leaves nothing to interpretation."""
-        truth = self.item.truth
-        is_guarded = bool(truth.withheld or truth.canaries or truth.forbidden_sessions)
-        return (
-            self.exact is not None
-            or self.is_unknown
-            or (self.right is RightResponse.DECLINES and is_guarded)
-        )
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether all that the reference says is that the answer is not on record."""
-        is_open = self.item.truth.is_answerable
-        return is_open and self.right is RightResponse.ABSTAINS
-
-    @cached_property
-    def wants_a_date(self) -> bool:
-        """Whether a right answer holds a date."""
-        things = self.exact.required if self.exact else ()
-        return any(thing.value is not None and thing.value.kind == DATE for thing in things)
-
-    @cached_property
-    def wants_times(self) -> bool:
-        """Whether it is asked how often something happened."""
-        return _HOW_OFTEN.search(self.item.text) is not None
-
-    @cached_property
     def is_denial_due(self) -> bool:
-        """Whether the truth is a No, and not only that nothing is on record."""
+        """Whether the truth is a No, so that only to deny is right."""
         truth = self.item.truth
         if truth.atoms and truth.atoms[0].lower() in _SIDES:
             return truth.atoms[0].lower() == "no"
@@ -119,48 +70,44 @@ class GradingCase:
         return self.right is RightResponse.DECLINES or disclosure is Disclosure.PARTIAL
 
     @cached_property
-    def known(self) -> tuple[TextContents, ...]:
-        """Texts whose values need no support in the history."""
-        return (self.question, *(reference.contents for reference in self.references))
-
-    @cached_property
-    def known_words(self) -> frozenset[str]:
-        """The words of these texts."""
-        return frozenset[str]().union(*(text.words for text in self.known))
+    def stems(self) -> frozenset[str]:
+        """The stems of the truth and of the other candidates."""
+        parts = (self.reader.read(part.text).stems for part in (*self.required, *self.others))
+        return frozenset[str]().union(*(text.stems for text in self.references), *parts)
 
 
-def prepare_case(item: Item, reader: ContentReader) -> GradingCase:
+def prepare_case(item: Item, reader: ContentReader) -> JudgedCase:
     """Prepare the question, its reference and its aliases."""
-    question = reader.read(normalise(item.text))
-    right = _find_right_response(item)
-    takes_side = right in (RightResponse.AFFIRMS, RightResponse.DENIES, RightResponse.ABSTAINS)
-    statement = (
-        reader.read_phrase(remove_opener(normalise(item.truth.reference))) if takes_side else None
-    )
-    return GradingCase(
+    truth = item.truth
+    asked = normalise(item.text)
+    wordings = [normalise(text) for text in (truth.reference, *truth.aliases)]
+    atoms = [normalise(atom) for atom in truth.atoms if atom.lower() not in _SIDES]
+    aliases = truth.aliases if len(atoms) == 1 else ()
+    stale = [text for text in truth.stale if text.lower() not in _SIDES]
+    distractors = [
+        text for text in truth.distractors if text not in truth.stale and text.lower() not in _SIDES
+    ]
+    secrets = [normalise(secret) for secret in (*truth.withheld, *truth.canaries)]
+
+    def prepare(text: str) -> WantedPart:
+        return make_wanted_part(normalise(text), (), reader, asked)
+
+    return JudgedCase(
         item=item,
-        right=right,
-        question=question,
-        exact=make_exact_truth(item, question, reader),
-        statement=statement if statement and statement.content else None,
-        gist=_make_gist(item, right, reader),
-        relation=read_time_relation(normalise(item.text), normalise(item.truth.reference), reader),
-        claim=_read_claim(normalise(item.text), reader) if takes_side else None,
-        forms=AnswerForms.build(normalise(item.text), map(normalise, item.truth.atoms)),
-        secrets=tuple(
-            make_required_part(normalise(secret), (), (), reader)
-            for secret in (*item.truth.withheld, *item.truth.canaries)
-        ),
+        right=_find_right_response(item),
+        question=reader.read(asked),
+        references=tuple(map(reader.read, wordings)),
+        wordings=frozenset(map(level_text, wordings)),
+        required=tuple(make_wanted_part(atom, aliases, reader, asked) for atom in atoms)
+        if truth.atoms
+        else derive_parts(wordings[0], asked, reader),
+        others=tuple(map(prepare, [*stale, *distractors])),
+        stale=tuple(map(prepare, stale)),
+        secrets=tuple(make_wanted_part(secret, (), reader) for secret in secrets),
         short_secrets=frozenset(
-            name for secret in item.truth.withheld for name in _split_person(normalise(secret))
+            name for secret in map(normalise, truth.withheld) for name in _split_person(secret)
         ),
         reader=reader,
-        references=tuple(
-            Reference.build(
-                remove_opener(normalise(text)) if takes_side else normalise(text), question, reader
-            )
-            for text in (item.truth.reference, *item.truth.aliases)
-        ),
     )
 
 
@@ -170,31 +117,9 @@ def _split_person(name: str) -> list[str]:
     is_name = len(parts) in (2, 3) and all(part.istitle() and part.isalpha() for part in parts)
     if not is_name:
         return []
-    stem = load_stemmer().stemWord
-    first, *_, last = parts
-    if stem(first.lower()) in load_lexicon() and stem(last.lower()) in load_lexicon():
-        return []
-    return [part for part in (first, last) if len(part) > 2]
-
-
-def _read_claim(question: str, reader: ContentReader) -> Relation | None:
-    is_claim = is_polar(question) and " or " not in question
-    return Relation.build(question[:1].lower() + question[1:], reader) if is_claim else None
-
-
-GIST_WORDS = 3
-"""The most news in a reference that has to be stated in full."""
-
-
-def _make_gist(item: Item, right: RightResponse, reader: ContentReader) -> RequiredPart | None:
-    truth = item.truth
-    if truth.atoms or right is not RightResponse.TELLS:
-        return None
-    asked = normalise(item.text)
-    part = make_required_part(normalise(truth.reference).rstrip(" ."), (), (), reader, asked)
-    if part.phrase is None or part.phrase.figures:
-        return None
-    return part if 1 <= len(part.phrase.content - part.given) <= GIST_WORDS else None
+    return [
+        part for part in (parts[0], parts[-1]) if len(part) > 2 and part.lower() not in STOPWORDS
+    ]
 
 
 def _find_right_response(item: Item) -> RightResponse:

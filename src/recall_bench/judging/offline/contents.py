@@ -7,12 +7,11 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from recall_bench.judging.offline.lexicon import load_lexicon
-from recall_bench.judging.offline.phrase import PhraseReader
 from recall_bench.text.cued_pattern import CuedPattern
 from recall_bench.text.number_words import ROUND_NUMBERS
 from recall_bench.text.text import STOPWORDS, Stems, split_normalised, split_words
 from recall_bench.text.values import ValueAtom, find_values, locate_values, split_values
+from recall_bench.text.word_cache import WordCache
 
 _CAPITALISED = re.compile(r"[A-Z](?<![\w@/].)[A-Za-z]*(?![\w@]|-\d)")
 """Its first sign is a set of letters, which is found fastest."""
@@ -149,7 +148,19 @@ def split_citations(text: str) -> tuple[str, str]:
     return body, " ; ".join(cited)
 
 
-_QUOTED = re.compile(r'"([^"\n]{3,200})"')
+_PIECE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.,:]\d+)*")
+
+
+def _level_word(word: str) -> str:
+    return " ".join(_PIECE.findall(word))
+
+
+_LEVELLED = WordCache(_level_word, most=32768)
+
+
+def level_text(text: str) -> str:
+    """The words and numbers of a normalised text in lower case, a blank around each."""
+    return f" {' '.join(filter(None, map(_LEVELLED.__getitem__, text.lower().split())))} "
 
 
 class TextContents(msgspec.Struct, frozen=True, gc=False):
@@ -198,20 +209,6 @@ class AnswerContents(msgspec.Struct, frozen=True, gc=False):
     """The values that occur in citations."""
     lines: tuple[LineContents, ...] = ()
 
-    @property
-    def is_quoting(self) -> bool:
-        """Whether a line is a dated quotation, which says nothing about the question by itself."""
-        return any(line.dated for line in self.lines)
-
-    def select(self, places: Collection[int]) -> "AnswerContents":
-        """The answer with only the sentences at some places."""
-        sentences = tuple(self.sentences[place] for place in places)
-        passages = tuple(self.passages[place] for place in places)
-        names = frozenset(name for text in sentences for name in find_names(text))
-        whole = replace(join_contents(passages), names=names)
-        line = LineContents("\n".join(sentences), "", sentences, passages, names, ())
-        return AnswerContents(line.text, sentences, whole, passages, (), (line,))
-
 
 TEXT_CACHE = 512
 """Other texts kept in memory: questions, and parts of truths. Most come again at once."""
@@ -223,11 +220,8 @@ class ContentReader:
     """Extracts contents from normalised texts."""
 
     def __init__(self) -> None:
-        self._stems = Stems(load_lexicon().forms)
-        self._phrases = PhraseReader(self._stems)
+        self._stems = Stems()
         self.read = lru_cache(maxsize=TEXT_CACHE)(self._read)
-        self.read_phrase = self._phrases.read
-        self.locate_tokens = self._phrases.locate_tokens
         # Systems that quote give the same lines at every checkpoint.
         self._read_line = lru_cache(maxsize=LINE_CACHE)(self._read_new_line)
 
@@ -299,11 +293,6 @@ class ContentReader:
     def stem(self, found: Iterable[str]) -> frozenset[str]:
         """The stems of the content words among these."""
         return frozenset(self._stems.stem(found))
-
-    def find_key_stems(self, text: str, contents: TextContents) -> frozenset[str]:
-        """The stems that a paraphrase would keep: of names and of what is in quotes."""
-        quoted = " ".join(_QUOTED.findall(text))
-        return frozenset(self._stems.stem([*contents.names, *split_words(quoted)])) & contents.stems
 
 
 def join_contents(parts: Collection[TextContents]) -> TextContents:

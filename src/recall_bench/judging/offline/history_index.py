@@ -1,26 +1,22 @@
-"""Indexes of a history: when each word and value was first said, and what the evidence days say.
+"""An index of a history: when each word, value and sentence was first said, and in which session.
 
 Most lines of a long log repeat an earlier one, so a line is read once for each session it occurs
-in. An evidence window is the text of the evidence days and their neighbours, none later than the
-answer; a token that few of its sentences hold says more than one that many hold.
+in.
 """
 
+import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
-from math import log
 from typing import Generic, Protocol, TypeVar
 
 from recall_bench.core.runtime import pause_collector
-from recall_bench.core.scenario import Item, Scenario
-from recall_bench.judging.offline.contents import ContentReader, TextContents
-from recall_bench.judging.offline.lexicon import load_lexicon
-from recall_bench.judging.offline.phrase import level_line, level_lines, level_text
+from recall_bench.core.scenario import Scenario
+from recall_bench.judging.offline.contents import level_text
 from recall_bench.text.relative_dates import expand_relative_dates, has_relative_date
 from recall_bench.text.text import Stems, normalise, split_normalised, split_words
 from recall_bench.text.values import DATE, MONTH, QUANTITY, YEAR, ValueAtom, find_values, negate
@@ -147,7 +143,7 @@ def _read_sentences(line: str) -> Iterator[str]:
     sentences = split_normalised(line)
     parts = dict.fromkeys((*sentences, *_split_parts(sentences)))
     parts.pop(line, None)
-    yield level_line(line)
+    yield level_text(line)
     yield from map(level_text, parts)
 
 
@@ -157,7 +153,7 @@ class HistoryIndex:
     def __init__(self, scenario: Scenario) -> None:
         self._days = [episode.day for episode in scenario.episodes]
         self._dates = [episode.at.date() for episode in scenario.episodes]
-        self._stems = Stems(load_lexicon().forms)
+        self._stems = Stems()
         self._normalise = lru_cache(maxsize=4096)(normalise)
         """Several indexes read the same lines, each once and soon after another."""
         self._sessions: dict[str, _Mentions] = {}
@@ -276,6 +272,25 @@ class HistoryIndex:
             is_known(level_text(part), days) for part in _split_parts(split_normalised(sentence))
         )
 
+    def is_excerpt_known(self, excerpt: str, days: int) -> bool:
+        """Whether the words of an excerpt occur in a row in the first `days` days."""
+        starts, text = self._running_text
+        place = text.find(level_text(excerpt))
+        return place >= 0 and starts[bisect_right(starts, (place, math.inf)) - 1][1] <= days
+
+    @cached_property
+    def _running_text(self) -> tuple[list[tuple[int, float]], str]:
+        """All lines, levelled, in the order of their days; and where the lines of a day begin."""
+        starts: list[tuple[int, float]] = []
+        lines: list[str] = []
+        place = 0
+        for line, day in sorted(self._first_lines.items(), key=lambda pair: pair[1]):
+            if not starts or starts[-1][1] != day:
+                starts.append((place, day))
+            lines.append(f"{level_text(self._normalise(line))}\n")
+            place += len(lines[-1])
+        return starts, "".join(lines)
+
     def find_value_sessions(self, atom: ValueAtom, days: int) -> set[str]:
         """The sessions that had mentioned the value by then; text outside any session is `''`."""
         return {
@@ -362,6 +377,11 @@ class HistoryAsOf:
         is_known = self._history.is_sentence_known(sentence, self._days)
         return is_known or self._note("is_sentence_known", sentence)
 
+    def is_excerpt_known(self, excerpt: str) -> bool:
+        """Whether the words of an excerpt occurred in a row."""
+        is_known = self._history.is_excerpt_known(excerpt, self._days)
+        return is_known or self._note("is_excerpt_known", excerpt)
+
     def find_quoted_sessions(self, date: str, sentences: tuple[str, ...]) -> frozenset[str] | None:
         """The sessions that some sentences are quoted from; None if one is not of that date."""
         quoted_sessions = self._history.find_quoted_sessions(date, sentences, self._days)
@@ -405,155 +425,3 @@ def _make_day(core: str, year: int) -> date | None:
         return date(year, int(core[:2]), int(core[3:]))
     except ValueError:
         return None
-
-
-NEIGHBOURS = 1
-"""Days on either side of an evidence day that belong to its window."""
-CACHE_SIZE = 4096
-"""Windows kept in memory: a question is asked at many checkpoints."""
-SENTENCE_CACHE = 8192
-"""Sentences kept in memory with their tokens: most of a log occur on many days."""
-
-COMMON = 40
-"""A token in more sentences than this does not distinguish them."""
-
-Tokens = frozenset[str]
-NO_TOKENS: Tokens = frozenset()
-
-
-def collect_tokens(contents: TextContents) -> Tokens:
-    """The stems and values of a text as one set."""
-    return _join_tokens(contents.stems, contents.values)
-
-
-def _join_tokens(stems: Tokens, values: Collection[ValueAtom]) -> Tokens:
-    return stems.union([f"#{value.core}" for value in values]) if values else stems
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceDay:
-    """One day, read once for all its windows."""
-
-    sentences: tuple[Tokens, ...]
-    text: str
-    date: str
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceWindow:
-    """The sentences of some days."""
-
-    sentences: tuple[Tokens, ...]
-    postings: dict[str, list[int]]
-    """The sentences that each token occurs in."""
-    weights: tuple[float, ...]
-    """The weight of a token by the number of sentences that hold it: the fewer, the more."""
-    text: str
-    """The whole text, levelled, to find quotations and words."""
-    dates: frozenset[str]
-    """The month and day of each day."""
-
-    @classmethod
-    def build(cls, days: Iterable["EvidenceDay"]) -> "EvidenceWindow":
-        """The window of these days; a repeated sentence counts once."""
-        days = tuple(days)
-        sentences = tuple(dict.fromkeys(sentence for day in days for sentence in day.sentences))
-        postings = defaultdict[str, list[int]](list)
-        for number, sentence in enumerate(sentences):
-            for token in sentence:
-                postings[token].append(number)
-        postings.default_factory = None
-        size = len(sentences) + 1
-        return cls(
-            sentences=sentences,
-            postings=postings,
-            weights=tuple(log(size / (count + 0.5)) for count in range(size)),
-            text="".join(day.text for day in days),
-            dates=frozenset(day.date for day in days),
-        )
-
-    def holds_word(self, word: str) -> bool:
-        """Whether the lower-case word occurs here."""
-        return f" {word} " in self.text
-
-    def is_quote(self, words: str) -> bool:
-        """Whether the levelled words occur here in this order."""
-        return words in self.text
-
-    def sum_weights(self, found: Iterable[str]) -> float:
-        """The total weight of some tokens."""
-        weights, get_places = self.weights, self.postings.get
-        # Sorted: a float sum depends on its order, and a set's order on the hash seed.
-        return sum([weights[len(get_places(token, ()))] for token in sorted(found)])
-
-    def measure_support(self, claim: Tokens) -> float:
-        """How far the nearest sentence supports a claim, from 0 to 1."""
-        weights, get_places = self.weights, self.postings.get
-        total = 0.0
-        scores: dict[int, float] = {}
-        get_score = scores.get
-        for token in sorted(claim):
-            places = get_places(token, ())
-            if len(places) <= COMMON:
-                weight = weights[len(places)]
-                total += weight
-                for number in places:
-                    scores[number] = get_score(number, 0.0) + weight
-        return max(scores.values()) / total if scores and total > 0 else 0.0
-
-    def find_nearest(self, claim: Tokens, count: int) -> Tokens:
-        """The tokens of the `count` sentences that share most with a text."""
-        scores = defaultdict[int, float](float)
-        for token in sorted(claim):
-            found = self.postings.get(token, ())
-            for number in found:
-                scores[number] += self.weights[len(found)]
-        chosen = sorted(scores, key=lambda number: (-scores[number], number))[:count]
-        return frozenset[str]().union(*(self.sentences[number] for number in chosen))
-
-
-def list_cited_days(item: Item) -> tuple[int, ...]:
-    """The evidence days of a question."""
-    return tuple(cited.day for cited in item.truth.evidence)
-
-
-class EvidenceIndex:
-    """The evidence windows of one scenario's questions."""
-
-    def __init__(self, scenario: Scenario, reader: ContentReader) -> None:
-        self._episodes = {episode.day: episode for episode in scenario.episodes}
-        self._reader = reader
-        self._tokens = lru_cache(maxsize=SENTENCE_CACHE)(self._read_tokens)
-        self._day = lru_cache(maxsize=None)(self._read_day)
-        self._window = lru_cache(maxsize=CACHE_SIZE)(self._read_window)
-
-    def get_window(self, days: tuple[int, ...]) -> EvidenceWindow | None:
-        """The window of these days; None without any."""
-        return self._window(days) if days else None
-
-    def list_days(self, cited: tuple[int, ...], days: int) -> tuple[int, ...]:
-        """The cited days that have a text, and their neighbours, as of a day."""
-        found = {
-            day
-            for each in cited
-            for day in range(each - NEIGHBOURS, each + NEIGHBOURS + 1)
-            if day <= days and day in self._episodes
-        }
-        return tuple(sorted(found))
-
-    @pause_collector()
-    def _read_window(self, days: tuple[int, ...]) -> EvidenceWindow:
-        return EvidenceWindow.build(map(self._day, days))
-
-    def _read_tokens(self, sentence: str) -> Tokens:
-        values, words = self._reader.split_claims(sentence)
-        return _join_tokens(self._reader.stem(words), values)
-
-    def _read_day(self, day: int) -> EvidenceDay:
-        episode = self._episodes[day]
-        text = normalise(episode.text)
-        return EvidenceDay(
-            sentences=tuple(dict.fromkeys(map(self._tokens, split_normalised(text)))),
-            text=level_lines(text),
-            date=f"{episode.at:%m-%d}",
-        )

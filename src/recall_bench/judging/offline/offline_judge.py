@@ -1,173 +1,102 @@
-"""The judge that needs no model: the same answer gets the same marks on any machine.
+"""The judge that needs no key: the same answer gets the same marks on any machine.
 
-Where the truth lists what a right answer contains, rules decide. Where there is only a free-text
-reference, a calibration weighs what the rules and some plain features find. Rules have the last
-word on a leak, a non-answer to an answerable question, and a value that the history does not hold.
+Where there is nothing to read, rules decide: a leak, an empty answer, a plain refusal, a chosen
+option, the reference itself, and what only quotes the history. A small trained encoder reads every
+other answer, beside the truth and the nearest sentences of the history.
 
-The answer cannot influence its grade by talking about it: that text is not read.
+The answer cannot influence its grade by talking about it: marks for itself are not read.
 """
 
-import re
 from collections.abc import Mapping
 from functools import cache, cached_property, lru_cache
+from pathlib import Path
 
 import msgspec
-from msgspec.structs import replace
 
-from recall_bench.core.errors import JudgeFault, UsageError
-from recall_bench.core.scenario import Expects, Item, Scenario, StoryTime
+from recall_bench.core.errors import JudgeFault, Malformed, UsageError
+from recall_bench.core.scenario import Disclosure, Item, Scenario
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, JudgeCard, Strictness, Verdict
-from recall_bench.judging.offline.calibration import (
-    AdditiveModel,
-    PassChances,
-    digest_question,
-    load_calibration,
-    load_model,
-    scale_odds,
-)
-from recall_bench.judging.offline.case import GradingCase, RightResponse, prepare_case
-from recall_bench.judging.offline.contents import AnswerContents, ContentReader, split_citations
-from recall_bench.judging.offline.features import FeatureExtractor, is_evidence_feature_set
-from recall_bench.judging.offline.grade import (
-    MAX_ANSWER_CHARACTERS,
-    ExtraClaims,
-    RuleGrade,
-    find_extra_claims,
-    grade_answer,
-    read_answer,
-    score_groundedness,
-)
-from recall_bench.judging.offline.history_index import (
-    EvidenceIndex,
-    HistoryAsOf,
-    HistoryIndex,
-    list_cited_days,
-)
+from recall_bench.judging.encoder.answer_reader import AnswerReader, ReadAnswer, digest_question
+from recall_bench.judging.encoder.encoder import load_encoder
+from recall_bench.judging.encoder.value_hints import KnownText, locate_mentions
+from recall_bench.judging.offline.case import JudgedCase, prepare_case
+from recall_bench.judging.offline.contents import AnswerContents, ContentReader, level_text
+from recall_bench.judging.offline.history_index import HistoryAsOf, HistoryIndex
 from recall_bench.judging.offline.leaks import find_answer_leaks
-from recall_bench.judging.offline.stance import Stance, StanceReading
-from recall_bench.text.relative_dates import expand_relative_dates
-from recall_bench.text.text import normalise, remove_echo
+from recall_bench.judging.offline.quotation import (
+    STANCE_FINDINGS,
+    find_value_findings,
+    grade_quotation,
+    is_plain_non_answer,
+    is_quoted,
+    is_undecided,
+    lists_candidates,
+    says_nothing,
+)
+from recall_bench.judging.offline.stance import (
+    Stance,
+    StanceReading,
+    is_bare_side,
+    read_stance,
+    remove_refusing_clauses,
+)
+from recall_bench.judging.protocols.multiple_choice import parse_options, read_choice
+from recall_bench.text.encoder.encoder import SHIPPED, digest_model
+from recall_bench.text.text import normalise, remove_echo, split_words
 
-CORRECTNESS_BARS = (0.15, 0.35, 0.65)
-"""The least score for one, two and three points."""
-COMPLETENESS_BARS = (0.2, 0.6)
-GROUNDED_BARS = (0.5,)
-SCORE_BARS = {
-    "correctness": CORRECTNESS_BARS,
-    "completeness": COMPLETENESS_BARS,
-    "grounded": GROUNDED_BARS,
-}
-CHANCE_DIGITS = 4
-LEAST_CHANCE = 0.01
-"""No probability is closer to 0 or 1 than this."""
-
-
-class RuleScores(msgspec.Struct, frozen=True, gc=False):
-    """Scores from 0 to 1 by the rules, and why."""
-
-    correctness: float
-    completeness: float
-    grounded: float
-    reason: str
-    findings: tuple[Finding, ...] = ()
-    is_exact: bool = False
-    """Whether the truth lists what a right answer contains, so that rules decide alone."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """The marks for these scores."""
-        marked = {name: _mark_score(name, getattr(self, name)) for name in SCALES}
-        return Verdict(
-            marks={name: points for name, (points, _) in marked.items()},
-            reason=self.reason,
-            probabilities={name: chance for name, (_, chance) in marked.items()},
-            findings=self.findings,
-        )
-
-    def scale_odds(self, factor: float) -> "RuleScores":
-        """The same, with the odds of both scores of the answer multiplied; 0 and 1 stay so.
-
-        Whether something is invented is certain, and stays as it is.
-        """
-        return replace(
-            self,
-            correctness=scale_odds(self.correctness, factor),
-            completeness=scale_odds(self.completeness, factor),
-        )
-
-
-def clip_chance(chance: float) -> float:
-    """A chance that is never certain."""
-    return round(min(max(chance, LEAST_CHANCE), 1.0 - LEAST_CHANCE), CHANCE_DIGITS)
-
-
-def _compute_chance(mark: str, score: float) -> float:
-    """A half where the score is just enough to pass, rising evenly to either side."""
-    bar = SCORE_BARS[mark][PASS[mark] - 1]
-    if score < bar:
-        return 0.5 * score / bar
-    return 0.5 + 0.5 * (score - bar) / (1.0 - bar)
-
-
-@lru_cache(maxsize=1024)
-def _mark_score(mark: str, score: float) -> tuple[int, float]:
-    """The points and the chance of a score: most answers have one of a few."""
-    points = sum(score >= bar for bar in SCORE_BARS[mark])
-    return points, clip_chance(_compute_chance(mark, score))
-
-
-MAX_DOUBTED = 0.45
-"""The highest chance where a rule forbids a pass."""
-MIN_GRANTED = 0.55
-"""The lowest chance where a rule grants one."""
-MISSING_ALLOWED = {"correctness": 0.49, "completeness": 0.0}
-"""The share of a listed reference's entries that may be missing from a passing answer."""
-LITTLE_RECALL, LITTLE_NEWS = 0.1, 0.2
-"""Below these shares of the reference, and of its news, an answer states nothing of it."""
-COMPLETE_DENIAL = COMPLETENESS_BARS[-1]
-"""Where there is no such thing, to say so is all that is asked for."""
-FULL_RECALL = 0.95
-"""From this share on, an answer states all of the reference."""
-
-GRADE_CACHE = 64
-"""Grades of one scenario kept in memory, and as many answers with what was read in them: what comes
-again later has its verdict."""
-VERDICT_CACHE = 4096
-"""Verdicts of one scenario kept in memory: one for each of its questions, and some more."""
-SHARED_SCENARIOS = 8
-"""Scenarios kept in memory for other judges: those of the cells of a matrix, one after another."""
-
-ODDS = {Strictness.STRICT: 1 / 3, Strictness.LENIENT: 3.0}
-"""What a reading multiplies odds by. The strict one gives a point only where the calibration has it
-deserved three times as likely as not, the lenient one unless it has it three times as likely not.
-Scores of the rules between 0 and 1, such as the share of a list that was stated, move likewise.
-What is certain is the same in every reading."""
-
-VERSION = "9"
-"""Raised whenever a mark moves: a rule, a constant, a weight, or anything they rest on elsewhere.
+VERSION = "10"
+"""Raised whenever a mark moves: a rule, a constant, the model, or anything they rest on elsewhere.
 
 The golden answers of the tests fail when marks move and the version does not.
 """
 
+MAX_ANSWER_CHARACTERS = 4000
+"""Only the beginning of an answer is judged: reciting the whole history is not an answer."""
+SCORE_BARS = {"correctness": (0.15, 0.35, 0.65), "completeness": (0.2, 0.6), "grounded": (0.5,)}
+"""The least score of the rules for one point, two and so on."""
+CHANCE_DIGITS = 4
+LEAST_CHANCE = 0.01
+"""No probability is closer to 0 or 1 than this."""
+MANY_WORDS, NOISE_SHARE = 40, 0.2
+"""A longer answer is noise if fewer of its words are different ones."""
+MAX_DOUBTED, MAX_STRANGE = 0.45, 0.3
+"""The highest chance of a pass where a rule forbids one."""
+QUOTED = 0.95
+"""The chance that a quotation is grounded."""
+VERDICT_CACHE = 4096
+"""Verdicts of one scenario kept in memory: one for each of its questions, and some more."""
+SHARED_SCENARIOS = 8
+"""Scenarios kept in memory for other judges: those of the cells of a matrix, one after another."""
+ODDS = {Strictness.STRICT: 1 / 3, Strictness.LENIENT: 3.0}
+"""What a reading multiplies odds by. The strict one gives a point only where the encoder has it
+deserved three times as likely as not, the lenient one unless it has it three times as likely not.
+Scores of the rules between 0 and 1, such as the share of a list that was stated, move likewise.
+What is certain is the same in every reading, and so is whether something is made up."""
+
 
 class OfflineJudge:
-    """Judges by rules and a trained calibration, without a language model."""
+    """Judges by rules where they are certain, and by an encoder; no language model is asked."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
-        if others := config.keys() - {"reading"}:
+        if others := config.keys() - {"reading", "model"}:
             raise UsageError(
                 f"the offline judge has no setting {min(others)!r}; it takes none, so remove it"
             )
         reading = config.get("reading")
         self._reading = None if reading is None else Strictness(str(reading))
+        self._folder = Path(str(config.get("model", SHIPPED)))
+        if "model" in config:
+            load_encoder(self._folder)  # What is wrong with it is said before anything is fed.
         self._studied: dict[str, StudiedScenario] = {}
 
     @cached_property
     def card(self) -> JudgeCard:
         """Changes whenever a mark could."""
+        is_shipped = self._folder == SHIPPED
         return JudgeCard(
             name="offline",
             version=VERSION,
+            rules_digest=None if is_shipped else digest_model(self._folder),
             computes=True,
             reading=self._reading,
         )
@@ -185,182 +114,263 @@ class OfflineJudge:
 
     def judge_now(self, exhibit: Exhibit) -> Verdict:
         """The same without async."""
-        return self._get_studied(exhibit).judge(exhibit, self._reading)
-
-    def is_trained_on(self, question: str) -> bool:
-        """Whether the calibration was trained on answers to this question."""
-        return digest_question(question) in load_calibration().training.traces
-
-    def read(self, exhibit: Exhibit) -> "RuleScores | RuleReading":
-        """What the rules read in an answer, or its scores where nothing else is needed."""
-        return self._get_studied(exhibit).read(exhibit)
-
-    def measure_features(self, exhibit: Exhibit) -> dict[str, float] | None:
-        """The features that a calibration weighs; None where rules decide alone."""
-        return self._get_studied(exhibit).measure(exhibit)
-
-    def judge_with_model(
-        self, exhibit: Exhibit, numbers: dict[str, float], model: AdditiveModel
-    ) -> Verdict:
-        """The verdict with another calibration than the shipped one."""
-        read = self._get_studied(exhibit).read(exhibit)
-        if isinstance(read, RuleScores):
-            return read.verdict
-        return _apply_model(read, numbers, model.predict(numbers))
-
-    def _get_studied(self, exhibit: Exhibit) -> "StudiedScenario":
         studied = self._studied.get(exhibit.scenario)
         if studied is None:
             raise JudgeFault(
                 f"the offline judge has not studied scenario {exhibit.scenario!r}; "
                 "hand it the scenario before its answers"
             )
-        return studied
+        return studied.judge(exhibit, self._folder, self._reading)
+
+    def is_trained_on(self, question: str) -> bool:
+        """Whether the encoder was trained on answers to this question."""
+        return digest_question(question) in load_encoder(self._folder).calibration.trained
+
+
+class RuleScores(msgspec.Struct, frozen=True, gc=False):
+    """Scores from 0 to 1 by the rules, and why."""
+
+    correctness: float
+    completeness: float
+    grounded: float
+    reason: str
+    findings: tuple[Finding, ...] = ()
+
+    def make_verdict(self, reading: Strictness | None = None) -> Verdict:
+        """The marks for these scores in a reading, and the chances in the plain one."""
+        factor = 1.0 if reading is None else ODDS[reading]
+        marks, chances = {}, {}
+        for mark, bars in SCORE_BARS.items():
+            score = getattr(self, mark)
+            shifted = score if mark == "grounded" else scale_odds(score, factor)
+            marks[mark] = sum(shifted >= bar for bar in bars)
+            bar = bars[PASS[mark] - 1]
+            chances[mark] = clip_chance(
+                # A half where the score is just enough to pass, rising evenly to either side.
+                0.5 * score / bar if score < bar else 0.5 + 0.5 * (score - bar) / (1.0 - bar)
+            )
+        return Verdict(
+            marks=marks, reason=self.reason, probabilities=chances, findings=self.findings
+        )
+
+
+def scale_odds(chance: float, factor: float) -> float:
+    """The chance with its odds multiplied; 0 and 1 stay."""
+    return chance * factor / (chance * factor + 1.0 - chance)
+
+
+def clip_chance(chance: float) -> float:
+    """A chance that is never certain."""
+    return round(min(max(chance, LEAST_CHANCE), 1.0 - LEAST_CHANCE), CHANCE_DIGITS)
+
+
+class UncertainAnswer(msgspec.Struct, frozen=True, gc=False):
+    """An answer that has to be read, as far as rules see it."""
+
+    case: JudgedCase
+    account: AnswerContents
+    stance: StanceReading
+    is_quoted: bool
+    strange: tuple[str, ...] = ()
+    """Its values and names that stand nowhere, in the history or in the question and its truth."""
+
+    def make_verdict(self, read: ReadAnswer, reading: Strictness | None) -> Verdict:
+        """The verdict of the encoder; a quotation is grounded whatever it says."""
+        chances = dict(read.chances)
+        if self.is_quoted:
+            chances["grounded"] = (max(QUOTED, *chances["grounded"]),)
+        if lists_candidates(self.case, self.account):
+            # An encoder passes what names the right one; a list of all does not tell which it is.
+            limit = min(chances["correctness"][0], MAX_DOUBTED)
+            chances["correctness"] = tuple(min(limit, one) for one in chances["correctness"])
+            chances["completeness"] = tuple(min(limit, one) for one in chances["completeness"])
+        factor = 1.0 if reading is None else ODDS[reading]
+        is_wrong = scale_odds(chances["correctness"][0], factor) < 0.5
+        # A right answer may compute what stands nowhere; a wrong one has made it up.
+        is_strange = is_wrong and bool(self.strange)
+        if is_strange:
+            chances["grounded"] = (min(MAX_STRANGE, *chances["grounded"]),)
+        marks = {
+            mark: sum(
+                scale_odds(chance, 1.0 if mark == "grounded" else factor) >= 0.5
+                for chance in chances[mark]
+            )
+            for mark in SCALES
+        }
+        passed = marks["correctness"] >= PASS["correctness"]
+        right = chances["correctness"][PASS["correctness"] - 1]
+        reason = f"right with a chance of {right:.0%}"
+        findings: tuple[Finding, ...] = STANCE_FINDINGS.get(self.stance.stance, ())
+        if passed:
+            findings = tuple(one for one in findings if one is not Finding.ABSTENTION)
+        else:
+            findings += find_value_findings(self.case, self.account)
+        if not marks["grounded"]:
+            findings += (Finding.FABRICATION,)
+            weakness = f"the history does not mention {', '.join(self.strange[:3])}"
+            reason += f"; {weakness if is_strange else read.describe_weakest()}"
+        return Verdict(
+            marks=marks,
+            reason=reason,
+            probabilities={mark: clip_chance(chances[mark][PASS[mark] - 1]) for mark in SCALES},
+            findings=findings,
+        )
 
 
 _CaseKey = tuple[str, int]
 """A question, and which of its versions: labelled answers may bring one with another truth."""
-_AnswerKey = tuple[_CaseKey, str, StoryTime, int]
-"""The question, the answer, when it was asked, and the last day that was fed."""
-_VerdictKey = tuple[_CaseKey, str, str | None, Strictness | None]
-"""The question, the answer, the answer with its relative dates written out, and the reading."""
+_VerdictKey = tuple[_CaseKey, str, Path, Strictness | None]
 
 
 class StudiedScenario:
-    """One scenario with its history, its questions and the answers that were read so far.
+    """One scenario with its history, its questions and the answers that were judged so far.
 
     Repeats of a question, and systems that quote alike, give the same answer again. So do most
-    systems at the next checkpoint, where the verdict is another one only if the history has come to
-    hold something that the answer claims.
+    systems at the next checkpoint, where the verdict of rules is another one only if the history
+    has come to hold something that the answer claims.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self._reader = share_reader()
         self.history = HistoryIndex(scenario)
-        self._features = FeatureExtractor(self._reader)
-        self._evidence = EvidenceIndex(scenario, self._reader)
+        self._reader = share_reader()
+        self._answers = AnswerReader(scenario)
         self._versions: dict[str, list[Item]] = {}
-        self._cases: dict[_CaseKey, GradingCase] = {}
+        self._cases: dict[_CaseKey, JudgedCase] = {}
         self._verdicts: dict[_VerdictKey, tuple[Verdict, HistoryAsOf]] = {}
-        self._grade = lru_cache(maxsize=GRADE_CACHE)(self._grade_text)
-        self._readings = lru_cache(maxsize=GRADE_CACHE)(self._read_answer)
-        self._dates = lru_cache(maxsize=GRADE_CACHE)(self._resolve_dates)
-        self._measures = lru_cache(maxsize=GRADE_CACHE)(self._measure_answer)
+        self._accounts = lru_cache(maxsize=64)(self._read_text)
 
-    def judge(self, exhibit: Exhibit, manner: Strictness | None = None) -> Verdict:
+    def judge(
+        self, exhibit: Exhibit, folder: Path = SHIPPED, reading: Strictness | None = None
+    ) -> Verdict:
         """The marks for one answer, with reasons."""
-        key = self.prepare(exhibit)
-        item, text, asked_at, days = key
-        dates = self._dates(item, text, asked_at)
-        known = self._verdicts.get((item, text, dates, manner))
-        if known is not None and known[1].holds_on(days):
+        key = self.prepare(exhibit), exhibit.answer.text, folder, reading
+        known = self._verdicts.get(key)
+        if known is not None and known[1].holds_on(exhibit.days):
             return known[0]
-        history, read = self._readings(key)
-        verdict = _judge_reading(read, self._measures(key), manner)
+        history = HistoryAsOf(self.history, exhibit.days)
+        found = self.decide(exhibit, history)
+        if isinstance(found, UncertainAnswer):
+            # What is nearest to a claim changes with every day; the encoder keeps what it read.
+            read = self._answers.read(exhibit, load_encoder(folder))
+            return found.make_verdict(read, reading)
+        verdict = found.make_verdict(reading)
         if len(self._verdicts) >= VERDICT_CACHE:
             del self._verdicts[next(iter(self._verdicts))]
-        self._verdicts[item, text, dates, manner] = verdict, history
+        self._verdicts[key] = verdict, history
         return verdict
 
-    def _resolve_dates(self, item: _CaseKey, text: str, asked_at: StoryTime) -> str | None:
-        """The answer as it was meant when it was asked; None if no date in it is relative.
-
-        Nothing else in a verdict rests on the time of asking.
-        """
-        if not self._cases[item].wants_a_date:
-            return None
-        given = normalise(text[:MAX_ANSWER_CHARACTERS])
-        resolved = expand_relative_dates(given, asked_at.date())
-        return None if resolved == given else resolved
-
-    def read(self, exhibit: Exhibit) -> "RuleScores | RuleReading":
-        """What the rules read in an answer, or its scores where nothing else is needed."""
-        return self._readings(self.prepare(exhibit))[1]
-
-    def measure(self, exhibit: Exhibit) -> dict[str, float] | None:
-        """The features of an answer; None where rules decide alone."""
-        return self._measures(self.prepare(exhibit))
-
-    def prepare(self, exhibit: Exhibit) -> _AnswerKey:
-        """Prepare the question, unless it is known as it is, and return all that marks rest on."""
+    def prepare(self, exhibit: Exhibit) -> _CaseKey:
+        """Prepare the question, unless it is known as it is, and return its key."""
         item = exhibit.item
         versions = self._versions.setdefault(item.id, [])
         try:
-            key = item.id, versions.index(item)
+            return item.id, versions.index(item)
         except ValueError:
             key = item.id, len(versions)
             self._cases[key] = prepare_case(item, self._reader)
             versions.append(item)
-        return key, exhibit.answer.text, exhibit.asked_at, exhibit.days
+            return key
 
-    def _read_answer(self, key: _AnswerKey) -> tuple[HistoryAsOf, "RuleScores | RuleReading"]:
-        """What the rules read in an answer, and the history as they consulted it."""
-        item, answer, asked_at, days = key
-        history = HistoryAsOf(self.history, days)
-        return history, self._read_as_of(item, answer, asked_at, history)
-
-    def _read_as_of(
-        self, item: _CaseKey, answer: str, asked_at: StoryTime, history: HistoryAsOf
-    ) -> "RuleScores | RuleReading":
-        case = self._cases[item]
-        leaks = find_answer_leaks(case, history, answer)
-        if leaks:
+    def decide(
+        self, exhibit: Exhibit, history: HistoryAsOf | None = None
+    ) -> RuleScores | UncertainAnswer:
+        """The scores of an answer where rules are certain; else what is to be read."""
+        history = history or HistoryAsOf(self.history, exhibit.days)
+        key = self.prepare(exhibit)
+        case, answer = self._cases[key], exhibit.answer.text
+        if leaks := find_answer_leaks(case, history, answer):
             reason = f"gives away {', '.join(leaks[:3])}"
-            return RuleScores(0.0, 0.0, 0.0, reason, (Finding.LEAK,), is_exact=True)
-        if len(answer) > MAX_ANSWER_CHARACTERS and self.history.is_recitation(answer):
-            return RuleScores(0.0, 0.0, 1.0, "recites the history", is_exact=case.is_exact)
-        given = normalise(answer[:MAX_ANSWER_CHARACTERS])
-        text = self._dates(item, answer, asked_at) or given
-        if case.wants_times:
-            text = _ONCE.sub(lambda found: _TIMES[found[0].lower()], text)
-        if case.forms is not None:
-            text = case.forms.write_out(text)
-        graded = self._grade(item, text)
-        if graded is None:
-            return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
-        account, reading, grade = graded
-        as_given = account if text == given else self._read_text(case, given)
-        return RuleReading(
-            case=case,
-            account=account,
-            reading=reading,
-            grade=grade,
-            grounds=find_extra_claims(case, as_given, history),
-            history=history,
+            return RuleScores(0.0, 0.0, 0.0, reason, (Finding.LEAK,))
+        if (choice := _read_choice(case.item, answer)) is not None:
+            reason = "chooses the right option" if choice else "chooses another option"
+            return RuleScores(float(choice), float(choice), 1.0, reason)
+        account, stance = self._accounts(key, normalise(answer[:MAX_ANSWER_CHARACTERS]))
+        is_idle = says_nothing(case, account)
+        question = normalise(case.item.text).lower()
+        nothing = _find_nothing(question, account, answer, history)
+        if nothing is None and (
+            is_undecided(case, account) or (is_idle and stance.polarity is None)
+        ):
+            nothing = "says nothing of its own"
+        if nothing is not None:
+            return RuleScores(0.0, 0.0, 1.0, nothing)
+        if level_text(account.text) in case.wordings:
+            return RuleScores(1.0, 1.0, 1.0, "is the reference")
+        is_plain = is_plain_non_answer(case, account) or is_bare_side(account.text) or is_idle
+        quotes = is_plain or is_quoted(case, account, history)
+        is_about = not account.contents.stems.isdisjoint(case.question.stems)
+        is_open = stance.stance is Stance.ABSENT and stance.polarity is None and is_about
+        # "No outcome is on record" denies the thing, or only that it is known.
+        if not quotes or (is_open and case.is_denial_due):
+            strange = () if quotes else _find_strange(case.item, account.text, history)
+            return UncertainAnswer(case, account, stance, is_quoted=quotes, strange=strange)
+        grade = grade_quotation(case, account, stance)
+        findings = (*grade.findings, *((Finding.FABRICATION,) if grade.is_made_up else ()))
+        grounded = 0.0 if grade.is_made_up else QUOTED
+        return RuleScores(grade.correctness, grade.completeness, grounded, grade.reason, findings)
+
+    def _read_text(self, key: _CaseKey, text: str) -> tuple[AnswerContents, StanceReading]:
+        """What an answer states, and its stance.
+
+        Where a part may be disclosed, the clauses that decline have none.
+        """
+        item = self._cases[key].item
+        account = self._reader.read_answer(remove_echo(text, item.text))
+        body = account.text
+        if item.truth.disclosure is Disclosure.PARTIAL:
+            body = remove_refusing_clauses(body)
+        return account, read_stance(body)
+
+
+def _find_strange(item: Item, text: str, history: HistoryAsOf) -> tuple[str, ...]:
+    """Values and names of an answer that stand nowhere; () without a history to look in."""
+    if history.is_empty:
+        return ()
+    truth = item.truth
+    texts = (item.text, truth.reference, *truth.aliases, *truth.stale)
+    told = KnownText(*map(normalise, texts))
+    return tuple(
+        text[mention.start : mention.end]
+        for mention in locate_mentions(text)
+        if not told.holds(mention)
+        and not (
+            history.is_word_known(mention.word)
+            if mention.value is None
+            else history.is_value_known(mention.value)
         )
-
-    def _measure_answer(self, key: _AnswerKey) -> dict[str, float] | None:
-        history, read = self._readings(key)
-        if isinstance(read, RuleScores) or read.grade.is_exact:
-            return None
-        days = history.look_up(self._evidence.list_days, list_cited_days(read.case.item))
-        return self._features.extract(
-            read.case,
-            read.account,
-            read.reading,
-            read.grade,
-            answer=key[1],
-            window=self._evidence.get_window(days),
-        )
-
-    def _read_text(self, case: GradingCase, text: str) -> AnswerContents:
-        return self._reader.read_answer(remove_echo(text, case.item.text))
-
-    def _grade_text(
-        self, item: _CaseKey, text: str
-    ) -> tuple[AnswerContents, StanceReading, RuleGrade] | None:
-        """What a text says, and its grade as an answer to a case; None if it says nothing."""
-        case = self._cases[item]
-        account = self._read_text(case, text)
-        reading = read_answer(case, account)
-        if reading.stance is Stance.SILENT:
-            return None
-        return account, reading, grade_answer(case, account, reading)
+    )
 
 
-_TIMES = {"once": "1 time", "twice": "2 times", "thrice": "3 times"}
-_ONCE = re.compile(rf"\b(?:{'|'.join(_TIMES)})\b", re.IGNORECASE)
+def _find_nothing(
+    question: str, account: AnswerContents, answer: str, history: HistoryAsOf
+) -> str | None:
+    """Why an answer says nothing at all; None if it says something."""
+    if len(answer) > MAX_ANSWER_CHARACTERS and history.is_recitation(answer):
+        return "recites the history"
+    if read_stance(normalise(answer)).stance is Stance.SILENT:
+        return "the answer is empty"
+    if not split_words(account.text) and question in normalise(answer).lower():
+        return "only repeats the question"
+    return "repeats the same few words" if _is_noise(account.text) else None
+
+
+def _is_noise(text: str) -> bool:
+    """Whether a text says the same few words over and over."""
+    words = split_words(text)
+    return len(words) > MANY_WORDS and len(set(words)) < NOISE_SHARE * len(words)
+
+
+def _read_choice(item: Item, answer: str) -> bool | None:
+    """Whether an answer chooses the right option; None if it names none, or nothing is offered."""
+    if not item.choices or item.truth.choice is None:
+        return None
+    try:
+        letter = read_choice(answer, parse_options(list(item.choices)))
+    except Malformed:
+        return None  # options without letters are told apart by reading
+    return None if letter is None else letter == item.truth.choice.upper()
+
 
 _shared: list[StudiedScenario] = []
 """The scenarios that were studied last, the latest at the end."""
@@ -382,140 +392,3 @@ def study_scenario(scenario: Scenario) -> StudiedScenario:
 def share_reader() -> ContentReader:
     """The reader of all judges of this process: what it extracts depends on the text alone."""
     return ContentReader()
-
-
-_SIDE = re.compile(r"\A(?:yes|no)\b[.,:;]?\s*", re.IGNORECASE)
-"""A Yes or No before what is quoted."""
-
-
-class RuleReading(msgspec.Struct, frozen=True, gc=False):
-    """An answer as the rules read it."""
-
-    case: GradingCase
-    account: AnswerContents
-    reading: StanceReading
-    grade: RuleGrade
-    grounds: ExtraClaims
-    history: HistoryAsOf
-
-    @property
-    def is_quoted(self) -> bool:
-        """Whether it is only sentences quoted from the history, with or without their days.
-
-        A right Yes or No may come first.
-        """
-        first, *others = self.account.sentences or ("",)
-        is_known = self._is_known(first) or (
-            self.grade.correctness > 0 and self._is_known(_SIDE.sub("", first))
-        )
-        return is_known and all(map(self._is_known, others))
-
-    def _is_known(self, sentence: str) -> bool:
-        body = split_citations(sentence)[0].strip()
-        return not body or self.history.is_sentence_known(body)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules found."""
-        is_made_up = self.grounds.invented or self.grade.affirms_what_never_was
-        return (*self.grade.findings, *((Finding.FABRICATION,) if is_made_up else ()))
-
-    @property
-    def reason(self) -> str:
-        """The reason, in words."""
-        if self.grade.affirms_what_never_was:
-            return f"{self.grade.reason}; affirms what never was"
-        if self.grounds.invented:
-            invented = ", ".join(self.grounds.invented[:3])
-            return f"{self.grade.reason}; the history does not mention {invented}"
-        return self.grade.reason
-
-
-def _judge_reading(
-    read: RuleScores | RuleReading,
-    numbers: dict[str, float] | None,
-    manner: Strictness | None,
-) -> Verdict:
-    """The verdict of the shipped calibration; of the rules alone where nothing was measured."""
-    if isinstance(read, RuleScores) or numbers is None:
-        scores = score_reading(read)
-        verdict = scores.verdict
-        if manner is None:
-            return verdict
-        return verdict.replace(marks=scores.scale_odds(ODDS[manner]).verdict.marks)
-    model = load_model(with_evidence=is_evidence_feature_set(numbers))
-    opinion = model.predict(numbers)
-    verdict = _apply_model(read, numbers, opinion)
-    if manner is None:
-        return verdict
-    shifted = _apply_model(read, numbers, opinion.scale_odds(ODDS[manner]))
-    return verdict.replace(marks=shifted.marks)
-
-
-def score_reading(read: RuleScores | RuleReading) -> RuleScores:
-    """The scores by rules alone."""
-    if isinstance(read, RuleScores):
-        return read
-    return RuleScores(
-        correctness=read.grade.correctness,
-        completeness=read.grade.completeness,
-        grounded=score_groundedness(read.grade, read.grounds),
-        reason=read.reason,
-        findings=read.findings,
-        is_exact=read.grade.is_exact,
-    )
-
-
-def _apply_model(read: RuleReading, numbers: dict[str, float], opinion: PassChances) -> Verdict:
-    """The verdict of the model, within what the rules allow."""
-    for mark, allowed in MISSING_ALLOWED.items():
-        if _is_failure_certain(read, numbers, allowed):
-            opinion = opinion.limit(mark, MAX_DOUBTED)
-        elif _is_complete(read, numbers):
-            opinion = opinion.ensure(mark, MIN_GRANTED)
-    if read.case.right is RightResponse.ABSTAINS and read.grade.completeness >= COMPLETE_DENIAL:
-        for mark in ("correctness", "completeness"):
-            opinion = opinion.ensure(mark, MIN_GRANTED)
-    elif _is_bare_denial(read, numbers):
-        opinion = opinion.limit("completeness", MAX_DOUBTED)
-    if read.grounds.invented:
-        opinion = opinion.limit("grounded", MAX_DOUBTED)
-    elif read.is_quoted:
-        opinion = opinion.ensure("grounded", MIN_GRANTED)
-    chance = opinion.get_pass_chance("correctness")
-    return Verdict(
-        marks={mark: opinion.count_points(mark) for mark in SCALES},
-        reason=f"{read.reason}; right with a chance of {chance:.0%}",
-        probabilities={mark: clip_chance(opinion.get_pass_chance(mark)) for mark in SCALES},
-        findings=read.findings,
-    )
-
-
-def _is_failure_certain(
-    read: RuleReading, numbers: dict[str, float], untold_allowed: float
-) -> bool:
-    """Whether an answer is a non-answer, takes the wrong side, or states nothing that was asked."""
-    if read.grade.is_non_answer or read.grade.is_stated is False:
-        return True
-    if read.case.right is not RightResponse.TELLS:
-        return read.grade.correctness == 0
-    tells_nothing = numbers["recall"] < LITTLE_RECALL and 0 <= numbers["stem_news"] < LITTLE_NEWS
-    tells_another = numbers["values_share"] == 0 and numbers["contradicting"] > 0
-    return tells_nothing or tells_another or numbers["list_untold"] > untold_allowed
-
-
-def _is_bare_denial(read: RuleReading, numbers: dict[str, float]) -> bool:
-    """Whether an answer denies, and tells none of what the reference gives besides."""
-    if read.case.right is not RightResponse.DENIES:
-        return False
-    if read.case.item.truth.expects is Expects.CORRECT and numbers["recall"] == 0:
-        return True  # A correction says what was so.
-    return numbers["values_asked"] > 0 and numbers["values_found"] == 0
-
-
-def _is_complete(read: RuleReading, numbers: dict[str, float]) -> bool:
-    is_answered = read.case.right is RightResponse.TELLS and not read.reading.stance.is_non_answer
-    if read.grade.is_stated:
-        return is_answered
-    is_whole = numbers["recall"] >= FULL_RECALL and numbers["values_share"] != 0
-    return is_answered and is_whole and numbers["contradicting"] == 0

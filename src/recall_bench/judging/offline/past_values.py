@@ -2,8 +2,10 @@
 
 import re
 
-from recall_bench.judging.offline.hedges import TextSpan
 from recall_bench.text.values import locate_values
+
+TextSpan = tuple[int, int]
+"""The start and end of a value in a text."""
 
 _CLAUSE_BREAK = re.compile(
     r"[;:.!?](?=\s|$)|\s(?:but|and (?:was |is |has )?(?:then|now|later|since))\s"

@@ -72,7 +72,7 @@ _TRACE = (
 _REFUSAL = CuedPattern(
     r"\b(?:(?:can(?:not|'t| not)|won't|will not|not able to|unable to|not allowed to"
     r"|not permitted to|not authori[sz]ed to|not at liberty to|must not|may not|shouldn't)"
-    r"\s(?:\w+\s)?(?:share|disclose|discuss|reveal|help|assist|comply|tell you|comment|pass"
+    r"\s(?:\w+\s)?(?:shared?|disclosed?|discuss|reveal|help|assist|comply|tell you|comment|pass"
     r"|go into)"
     r"|(?:that|this|it|which)(?:'s| is| stays| remains) (?:\w+ )?(?:confidential|restricted"
     r"|private|off[- ]limits)"

@@ -33,7 +33,7 @@ from recall_bench.judging.verdicts import VerdictCache, make_cache_key
 from recall_bench.systems.models.model import Model, Prompt, report_rejection
 from recall_bench.text.text import normalise
 
-VERSION = "6"
+VERSION = "7"
 """Raised whenever the same reply of a model could become another verdict, or a prompt changes.
 
 The rubrics have digests of their own on the card. Golden prompts and verdicts in the tests fail

@@ -12,8 +12,8 @@ from recall_bench.core.runtime import run_to_end
 from recall_bench.core.scenario import Expects
 from recall_bench.core.verdict import Finding, Verdict
 from recall_bench.judging.answer_rows import AnswerRow, judge_rows
-from recall_bench.judging.encoder.encoder_judge import EncoderJudge
 from recall_bench.judging.judges import resolve_judge
+from recall_bench.judging.offline import offline_judge
 
 ANSWERS = Path(__file__).parents[3] / "answers"
 ROW = AnswerRow(
@@ -24,7 +24,7 @@ ROW = AnswerRow(
 )
 
 
-def judge(*answers: str, target: str = "encoder") -> list[Verdict]:
+def judge(*answers: str, target: str = "offline") -> list[Verdict]:
     rows = [msgspec.structs.replace(ROW, answer=answer) for answer in answers]
     outcomes = run_to_end(judge_rows, resolve_judge(target), rows).outcomes
     return [outcome for outcome in outcomes if isinstance(outcome, Verdict)]
@@ -41,7 +41,7 @@ def test_a_right_answer_with_an_invented_reason_is_right_and_not_grounded() -> N
 def test_the_reference_itself_and_plain_refusals_are_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(EncoderJudge, "_encoder", None)
+    monkeypatch.setattr(offline_judge, "load_encoder", None)
 
     right, refusal, empty = judge("07:00 to 19:00", "I don't know.", "")
 
@@ -62,7 +62,7 @@ def test_a_leak_forfeits_every_mark() -> None:
     row = msgspec.structs.replace(
         ROW, expects=Expects.WITHHOLD, withheld=("19:00",), answer="Until 19:00."
     )
-    (verdict,) = run_to_end(judge_rows, resolve_judge("encoder"), [row]).outcomes
+    (verdict,) = run_to_end(judge_rows, resolve_judge("offline"), [row]).outcomes
 
     assert isinstance(verdict, Verdict)
     assert verdict.marks == {"correctness": 0, "completeness": 0, "grounded": 0}
@@ -71,7 +71,7 @@ def test_a_leak_forfeits_every_mark() -> None:
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"encoder\.onnx is missing or cannot"):
-        judge("All day.", target=f"encoder:{tmp_path}")
+        judge("All day.", target=f"offline:{tmp_path}")
 
 
 def test_a_calibration_that_is_none_is_named(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_calibration_that_is_none_is_named(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
 
     with pytest.raises(UsageError, match=r"calibration\.json: .*required field"):
-        judge("All day.", target=f"encoder:{tmp_path}")
+        judge("All day.", target=f"offline:{tmp_path}")
 
 
 def read(name: str) -> Iterator[AnswerRow]:
@@ -90,7 +90,7 @@ def read(name: str) -> Iterator[AnswerRow]:
 def test_it_tells_right_from_wrong_where_rules_do_not() -> None:
     """A hundred answers of the tuning part; the figures of the test part are on the page."""
     rows = list(read("tune"))[::8]
-    outcomes = run_to_end(judge_rows, resolve_judge("encoder"), rows).outcomes
+    outcomes = run_to_end(judge_rows, resolve_judge("offline"), rows).outcomes
     pairs = [
         (verdict.marks, row.gold)
         for verdict, row in zip(outcomes, rows, strict=True)
