@@ -1,19 +1,22 @@
 """The judge that reads: rules where nothing is to be read, the encoder elsewhere."""
 
 import lzma
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import JudgeGone, UsageError
 from recall_bench.core.runtime import run_to_end
 from recall_bench.core.scenario import Expects
 from recall_bench.core.verdict import Finding, Verdict
 from recall_bench.judging.answer_rows import AnswerRow, judge_rows
+from recall_bench.judging.encoder import encoder
 from recall_bench.judging.judges import resolve_judge
 from recall_bench.judging.offline import offline_judge
+from recall_bench.text.encoder.encoder import load_pair_encoder
 
 ANSWERS = Path(__file__).parents[3] / "answers"
 ROW = AnswerRow(
@@ -105,3 +108,23 @@ def test_it_tells_right_from_wrong_where_rules_do_not() -> None:
     assert sum(wrong) / len(wrong) < 0.3
     assert sum(made_up) / len(made_up) > 0.6
     assert sum(true) / len(true) < 0.15
+
+
+def test_a_wrong_answer_with_a_name_that_stands_nowhere_is_invented() -> None:
+    nowhere, known = judge("Bjarke in Aarhus decides when.", "Rosa decides when.")
+
+    assert nowhere.marks["grounded"] == 0
+    assert "the history does not mention" in nowhere.reason
+    assert "Aarhus" in nowhere.reason
+    assert "does not mention" not in known.reason
+
+
+def test_a_missing_library_ends_the_judging_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoder.load_encoder.cache_clear()
+    load_pair_encoder.cache_clear()
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+
+    with pytest.raises(JudgeGone, match="needs onnxruntime, which this installation lacks"):
+        judge("It opens with the tide, as Rosa said.")

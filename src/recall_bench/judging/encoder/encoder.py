@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from recall_bench.core.errors import UsageError
+from recall_bench.core.errors import JudgeGone, UsageError
 from recall_bench.core.record import Record
 from recall_bench.judging.encoder.judge_input import JudgeInput
 from recall_bench.text.encoder.encoder import (
@@ -115,5 +115,11 @@ def _squash(logit: float) -> float:
 
 @lru_cache(maxsize=2)
 def load_encoder(folder: Path = SHIPPED) -> Encoder:
-    """The encoder of a folder, once a process."""
-    return Encoder(folder)
+    """The encoder of a folder, once a process; JudgeGone if its library is not there."""
+    try:
+        return Encoder(folder)
+    except ImportError as error:
+        raise JudgeGone(
+            f"reading answers needs {error.name}, which this installation lacks; install the "
+            "package again, and run the same command again"
+        ) from error
